@@ -1,0 +1,66 @@
+"""A table as the Glue Data Catalog describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipeline_runtime.schema.columns import Schema
+
+__all__ = ["CatalogTable", "PinnedSource", "TableIdentity"]
+
+
+@dataclass(frozen=True)
+class TableIdentity:
+    """What GetTable says the table is: never what a descriptor calls it (design decision D3)."""
+
+    region: str
+    account: str
+    database: str
+    table: str
+
+    @property
+    def namespace(self) -> str:
+        return f"arn:aws:glue:{self.region}:{self.account}"
+
+    @property
+    def name(self) -> str:
+        return f"table/{self.database}/{self.table}"
+
+    @property
+    def arn(self) -> str:
+        """The ARN of the asset in the catalog; DataZone's sourceIdentifier."""
+        return f"{self.namespace}:{self.name}"
+
+    @property
+    def fqn(self) -> str:
+        return f"{self.database}.{self.table}"
+
+
+@dataclass(frozen=True)
+class CatalogTable:
+    """A table's current definition. `version` is Glue's VersionId; `location` an s3:// prefix, no trailing slash."""
+
+    identity: TableIdentity
+    version: int
+    schema: Schema
+    location: str
+    is_iceberg: bool
+    partition_columns: tuple[str, ...] = ()
+    metadata_location: str | None = None
+    current_snapshot: int | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PinnedSource:
+    """A source whose columns were compared with its pin and found the same.
+
+    `pinned` is the reference schema that the pin names; `table` what the catalog holds now.
+    """
+
+    table: CatalogTable
+    pinned: Schema
+    pinned_version: int
+    published_by: str | None = None
+    published_release: str | None = None

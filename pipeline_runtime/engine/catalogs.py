@@ -1,0 +1,43 @@
+"""Spark catalogs over Glue catalogs: one for the job's own account, one for each foreign one (decision D3)."""
+
+from __future__ import annotations
+
+from pipeline_runtime.catalog.table import TableIdentity
+
+__all__ = ["OWN_CATALOG", "catalog_name", "catalog_settings", "quoted"]
+
+OWN_CATALOG = "glue_catalog"
+
+
+def catalog_name(identity: TableIdentity, job_account: str) -> str:
+    """The Spark catalog in which a table is found."""
+    return OWN_CATALOG if identity.account == job_account else f"glue_{identity.account}"
+
+
+def quoted(*parts: str) -> str:
+    """A Spark identifier, each part in backticks."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def catalog_settings(name: str, *, account: str | None, warehouse: str, endpoint: str | None) -> dict[str, str]:
+    """Settings of one Iceberg catalog on Glue.
+
+    `catalog-impl` rather than `type=glue`, with which the openlineage-spark listener loses Iceberg inputs.
+    `account` names a foreign Glue catalog; `endpoint` is set only where AWS is a stand-in.
+    """
+    prefix = f"spark.sql.catalog.{name}"
+    settings = {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        f"{prefix}.catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
+        f"{prefix}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        f"{prefix}.warehouse": warehouse,
+    }
+    if account is not None:
+        settings[f"{prefix}.glue.id"] = account
+    if endpoint is not None:
+        settings |= {
+            f"{prefix}.glue.endpoint": endpoint,
+            f"{prefix}.s3.endpoint": endpoint,
+            f"{prefix}.s3.path-style-access": "true",
+        }
+    return settings

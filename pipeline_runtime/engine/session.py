@@ -1,0 +1,49 @@
+"""The Spark session of a run: built here or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from pipeline_runtime.engine.catalogs import OWN_CATALOG, catalog_settings
+from pipeline_runtime.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["EXTENSIONS", "build_session", "session_settings"]
+
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+
+def session_settings(*, warehouse: str, foreign_accounts: Iterable[str] = (), endpoint: str | None) -> dict[str, str]:
+    """What the executor itself asks of Spark; everything else is the deployment's `--conf`."""
+    settings = {
+        "spark.sql.extensions": EXTENSIONS,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "false",
+        **catalog_settings(OWN_CATALOG, account=None, warehouse=warehouse, endpoint=endpoint),
+    }
+    for account in foreign_accounts:
+        settings |= catalog_settings(f"glue_{account}", account=account, warehouse=warehouse, endpoint=endpoint)
+    return settings
+
+
+def build_session(app_name: str, settings: Mapping[str, str]) -> SparkSession:
+    """A new session with these settings on top of spark-submit's.
+
+    Raises ConfigurationError where a SparkContext exists already: it would ignore the settings silently,
+    and the listener would report elsewhere.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is not None:
+        raise ConfigurationError(
+            "a SparkContext is running already; the executor must build its own, or the lineage listener's "
+            "settings are ignored. Start the job script without creating a session or a GlueContext first."
+        )
+    builder = SparkSession.builder.appName(app_name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
