@@ -27,6 +27,7 @@ PipelineError
 ├── Quarantined                the suite failed and the batch went to quarantine: exit 3
 ├── WriteFailed                the write failed; nothing was published
 ├── RegistrationFailed         the data is published, its registration is not
+├── EvidenceFailed             the evidence prefix cannot be read or written
 ├── RunInterrupted             SIGTERM or an interrupt from the keyboard
 └── EngineFailed               anything else: Spark, Python, the network
 """
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline_runtime.quality.result import ValidationResult
+    from pipeline_runtime.schema.diff import SchemaDiff
 
 __all__ = [
     "CatalogConflict",
@@ -48,6 +50,7 @@ __all__ = [
     "ConfigurationError",
     "DescriptorError",
     "EngineFailed",
+    "EvidenceFailed",
     "FileProblem",
     "ForeignTarget",
     "LocationRefused",
@@ -152,7 +155,16 @@ class PinAhead(CatalogError):
 
 
 class SchemaDrift(CatalogError):
-    """The source's columns are no longer those of the pin. Nothing was read."""
+    """The source's columns are no longer those of the pin. Nothing was read.
+
+    `diff` is the change of columns since the pin, for the trace's own line.
+    """
+
+    def __init__(self, message: str, *, diff: SchemaDiff, pinned_version: int, current_version: int) -> None:
+        super().__init__(message)
+        self.diff = diff
+        self.pinned_version = pinned_version
+        self.current_version = current_version
 
 
 class ForeignTarget(CatalogError):
@@ -220,6 +232,10 @@ class WriteFailed(PipelineError):
 
 class RegistrationFailed(PipelineError):
     """The data is published; registering its contract with the catalog failed."""
+
+
+class EvidenceFailed(PipelineError, OSError):
+    """The evidence prefix, a folder or an S3 prefix, cannot be read or written."""
 
 
 class RunInterrupted(PipelineError):

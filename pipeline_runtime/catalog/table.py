@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 from pipeline_runtime.schema.columns import Schema
 
-__all__ = ["CatalogTable", "PinnedSource", "TableIdentity"]
+__all__ = ["QUARANTINE_SUFFIX", "CatalogTable", "PinnedSource", "TableIdentity"]
+
+#: What is added to a target's table name and location to name its quarantine.
+QUARANTINE_SUFFIX = "__quarantine"
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,12 @@ class TableIdentity:
 
 @dataclass(frozen=True)
 class CatalogTable:
-    """A table's current definition. `version` is Glue's VersionId; `location` an s3:// prefix, no trailing slash."""
+    """A table's current definition.
+
+    `version` is Glue's VersionId; `location` an s3:// prefix without a trailing slash. `partition_columns` are
+    the columns partitioned by their own value; `hidden_partitions` are an Iceberg table's other partition
+    fields, as text such as `day(event_time)`.
+    """
 
     identity: TableIdentity
     version: int
@@ -47,6 +55,7 @@ class CatalogTable:
     location: str
     is_iceberg: bool
     partition_columns: tuple[str, ...] = ()
+    hidden_partitions: tuple[str, ...] = ()
     metadata_location: str | None = None
     current_snapshot: int | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)

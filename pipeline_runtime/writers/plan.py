@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pipeline_runtime.catalog.table import CatalogTable, TableIdentity
+from pipeline_runtime.catalog.table import QUARANTINE_SUFFIX, CatalogTable, TableIdentity
 
 __all__ = ["QUARANTINE_SUFFIX", "Published", "TargetPlan", "quarantined"]
-
-QUARANTINE_SUFFIX = "__quarantine"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,64 @@
+# The two commands: `make run` shows the main job, `make test` proves it. Both set up what they need.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+PY     := $(VENV)/bin/python
+JARS   := .cache/jars/glue-5.1
+DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
+
+# Commands of the virtual environment come first, so that spark-submit finds its Python.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+unexport PYTHONPATH SPARK_HOME
+
+.PHONY: help run up down drift test test-full check lint types setup lock clean
+.DEFAULT_GOAL := help
+
+help: ## What there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.installed $(JARS)/.fetched ## Set up the virtual environment and the JARs
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=…")'
+	@echo "setting up $(VENV) (a few minutes, once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[run,sandbox,dev]'
+	@touch $@
+
+$(JARS)/.fetched: sandbox/jars/ivy-glue-5.1.xml $(VENV)/.installed
+	@$(PY) -m sandbox.jars.fetch --into $(JARS)
+	@touch $@
+
+run: up ## Run the main job: DESCRIPTOR=… chooses another
+	@$(PY) -m sandbox.submit $(DESCRIPTOR)
+
+up: setup ## Start the stand-in for AWS with a sample lake
+	@$(PY) -m sandbox.stack up
+
+down: ## Stop it and forget its data
+	@if [ -x $(PY) ]; then $(PY) -m sandbox.stack down; fi
+
+drift: up ## A new column arrives at the source: the run stops before it reads
+	@$(PY) -m sandbox.stack drift
+	@$(PY) -m sandbox.submit $(DESCRIPTOR); code=$$?; $(PY) -m sandbox.stack undrift; exit $$code
+
+test: setup ## Everything but the long proofs
+	@$(PY) -m pytest -q -m "not slow"
+
+test-full: setup ## The long proofs too
+	@$(PY) -m pytest -q
+
+check: setup lint types ## The inner loop: lint, types, fast tests
+	@$(PY) -m pytest -q -m "not spark and not slow"
+
+lint: setup
+	@$(VENV)/bin/ruff format --check --quiet . && $(VENV)/bin/ruff check --quiet .
+
+types: setup
+	@$(VENV)/bin/mypy
+
+lock: ## Pin what our dependencies depend on
+	@$(PY) -m pip freeze --exclude-editable | grep -v '^pipeline-runtime' > constraints.txt
+
+clean: down ## Remove everything that was set up
+	@rm -rf $(VENV) .cache .sandbox build dist *.egg-info
