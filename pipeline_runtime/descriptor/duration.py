@@ -8,7 +8,8 @@ from datetime import timedelta
 __all__ = ["freshness_sla", "parse_duration"]
 
 _DURATION = re.compile(
-    r"P(?:(?P<weeks>\d+)W|(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?)"
+    r"P(?:(?P<weeks>\d+)W|(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?)",
+    re.ASCII,
 )
 
 
@@ -23,7 +24,11 @@ def parse_duration(text: str) -> timedelta:
             f"{text!r} is not an ISO 8601 duration of weeks, days, hours, minutes or seconds; "
             "write for example PT4H or P1D (months and years have no fixed length)"
         )
-    return timedelta(**{unit: int(count) for unit, count in match.groupdict().items() if count})
+    try:
+        return timedelta(**{unit: int(count) for unit, count in match.groupdict().items() if count})
+    except (OverflowError, ValueError):
+        # Python counts to a thousand million days, and refuses to read a number of thousands of digits.
+        raise ValueError(f"{text[:40]!r} is too long to mean anything; write for example PT4H or P1D") from None
 
 
 def freshness_sla(text: str) -> str:

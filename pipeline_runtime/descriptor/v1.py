@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import timedelta
 from enum import Enum
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from pipeline_runtime.descriptor.duration import freshness_sla, parse_duration
+from pipeline_runtime.descriptor.location import checked_location
 
 __all__ = [
+    "PATTERN_WORDS",
+    "RESERVED_PARAMS",
     "Contract",
     "Descriptor",
     "Expectations",
@@ -21,15 +26,61 @@ __all__ = [
     "Step",
     "TableRef",
     "Target",
+    "step_body_problem",
 ]
 
-#: Glue folds names to lower case and so do we, or one table would have two names.
-CatalogName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,255}$", to_lower=True)]
-Text = Annotated[str, StringConstraints(min_length=1)]
-ParamName = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*$")]
+_PIPELINE_NAME = r"^[a-z][a-z0-9-]{2,63}$"
+_DOMAIN_NAME = r"^[a-z][a-z0-9_-]{0,62}$"
+_CATALOG_NAME = r"^[A-Za-z0-9_-]{1,255}$"
+_STEP_ID = r"^[A-Za-z][A-Za-z0-9_-]*$"
+_PARAM_NAME = r"^[a-z_][a-z0-9_]*$"
+
+#: Each pattern in words, for messages.
+PATTERN_WORDS = {
+    _PIPELINE_NAME: "3 to 64 lower-case letters, digits and hyphens, a letter first",
+    _DOMAIN_NAME: "up to 63 lower-case letters, digits, hyphens and underscores, a letter first",
+    _CATALOG_NAME: "up to 255 letters, digits, underscores and hyphens",
+    _STEP_ID: "letters, digits, underscores and hyphens, a letter first",
+    _PARAM_NAME: "lower-case letters, digits and underscores, no digit first",
+}
 
 #: Bound by the executor from `--nominal-time`; a step may read them and may not declare them.
 RESERVED_PARAMS = frozenset({"nominal_time", "nominal_date"})
+
+
+def _not_reserved(name: str) -> str:
+    if name in RESERVED_PARAMS:
+        raise ValueError(f"{name} is bound by the executor; rename the param")
+    return name
+
+
+def _each_column_once(columns: list[str]) -> list[str]:
+    if twice := _repeated(columns):
+        raise ValueError(f"names {', '.join(twice)} twice")
+    return columns
+
+
+def _each_key_once(mapping: object) -> object:
+    """Before keys are stripped, or the last of two would win unseen."""
+    if isinstance(mapping, dict) and (twice := _repeated(str(key).strip().casefold() for key in mapping)):
+        raise ValueError(f"{', '.join(twice)} is given twice (case and spaces around a key do not count)")
+    return mapping
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+#: Glue folds names to lower case and so do we, or one table would have two names.
+CatalogName = Annotated[str, StringConstraints(pattern=_CATALOG_NAME, to_lower=True)]
+Text = Annotated[str, StringConstraints(min_length=1)]
+Duration = Annotated[str, AfterValidator(freshness_sla)]
+Location = Annotated[str, AfterValidator(checked_location)]
+PartitionColumns = Annotated[list[CatalogName], AfterValidator(_each_column_once)]
+#: Lake Formation ignores the case of a tag's key, so a key has one value.
+Tags = Annotated[dict[Text, Text], BeforeValidator(_each_key_once)]
+ParamName = Annotated[str, StringConstraints(pattern=_PARAM_NAME), AfterValidator(_not_reserved)]
+Params = Annotated[dict[ParamName, str], BeforeValidator(_each_key_once)]
 
 
 class Strict(BaseModel):
@@ -47,8 +98,8 @@ class OnFailure(str, Enum):
 
 
 class Metadata(Strict):
-    name: str = Field(pattern=r"^[a-z][a-z0-9-]{2,63}$", description="The pipeline's name; its job name in lineage.")
-    domain: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$", description="The domain that owns the product.")
+    name: str = Field(pattern=_PIPELINE_NAME, description="The pipeline's name; its job name in lineage.")
+    domain: str = Field(pattern=_DOMAIN_NAME, description="The domain that owns the product.")
     owner: Text = Field(description="Whom failures, quarantines and deprecations are addressed to.")
 
 
@@ -71,58 +122,48 @@ class Source(TableRef):
     )
 
 
+def step_body_problem(kind: object, has_query_file: bool, has_module: bool) -> str | None:
+    """Why a step of that kind cannot have that body; None where it can."""
+    if has_query_file == has_module:
+        return "set exactly one of query_file / module"
+    body = {"sql": "query_file", "python": "module"}.get(kind) if isinstance(kind, str) else None
+    if body is not None and body != ("query_file" if has_query_file else "module"):
+        return f"a step of kind {kind} has a {body}"
+    return None
+
+
 class Step(Strict):
-    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="The step's name in the trace; unique.")
+    id: str = Field(pattern=_STEP_ID, description="The step's name in the trace; unique.")
     kind: Text = Field(description="`sql`, or `python` for what SQL cannot say.")
     query_file: Text | None = Field(default=None, description="The SQL file, from the domain root.")
     module: Text | None = Field(default=None, description="The module in the domain's own package.")
-    params: dict[ParamName, str] = Field(default_factory=dict, description="Text values bound into the step.")
+    params: Params = Field(default_factory=dict, description="Text values bound into the step.")
 
     @model_validator(mode="after")
     def exactly_one_body(self) -> Self:
-        if (self.query_file is None) == (self.module is None):
-            raise ValueError(f"step {self.id}: set exactly one of query_file / module")
-        body = {"sql": "query_file", "python": "module"}.get(self.kind)
-        if body is not None and getattr(self, body) is None:
-            raise ValueError(f"step {self.id}: a step of kind {self.kind} has a {body}")
-        if reserved := RESERVED_PARAMS & self.params.keys():
-            raise ValueError(
-                f"step {self.id}: {', '.join(sorted(reserved))} is bound by the executor; rename the param"
-            )
+        if problem := step_body_problem(self.kind, self.query_file is not None, self.module is not None):
+            raise ValueError(f"step {self.id}: {problem}")
         return self
 
 
 class Target(TableRef):
     kind: Text = Field(description="Which writer writes it.")
-    partition_by: list[CatalogName] = Field(
+    partition_by: PartitionColumns = Field(
         default_factory=list, description="Partition columns; a run replaces the partitions its output touches."
     )
-    location: Text = Field(description="The s3:// prefix that holds the table, and nothing else.")
-
-    @model_validator(mode="after")
-    def each_partition_column_once(self) -> Self:
-        if len(set(self.partition_by)) != len(self.partition_by):
-            raise ValueError("partition_by names a column twice")
-        return self
+    location: Location = Field(description="The s3:// prefix that holds the table, and nothing else.")
 
 
 class Contract(Strict):
-    freshness_sla: Annotated[str, AfterValidator(freshness_sla)] = Field(
-        description="How old the product may get: an ISO 8601 duration such as PT4H."
+    freshness_sla: Duration = Field(description="How old the product may get: an ISO 8601 duration such as PT4H.")
+    lf_tags: Tags = Field(
+        min_length=1, description="LF-tags of the product, out of the governance ontology; access is granted by them."
     )
-    lf_tags: dict[Text, Text] = Field(description="LF-tags of the product, out of the governance ontology.")
 
     @property
     def freshness(self) -> timedelta:
         """The SLA as a length of time."""
         return parse_duration(self.freshness_sla)
-
-    @model_validator(mode="after")
-    def one_value_a_key(self) -> Self:
-        keys = [key.casefold() for key in self.lf_tags]
-        if twice := sorted({key for key in keys if keys.count(key) > 1}):
-            raise ValueError(f"lf_tags: {', '.join(twice)} is given twice (Lake Formation ignores case)")
-        return self
 
 
 class Expectations(Strict):
@@ -154,8 +195,7 @@ class Descriptor(Strict):
 
     @model_validator(mode="after")
     def each_step_id_once(self) -> Self:
-        ids = [step.id for step in self.steps]
-        if twice := sorted({step_id for step_id in ids if ids.count(step_id) > 1}):
+        if twice := _repeated(step.id for step in self.steps):
             raise ValueError(f"steps: id {', '.join(twice)} is used twice; each step needs its own")
         return self
 
