@@ -1,0 +1,31 @@
+"""Comparing the S3 prefixes of tables. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline_runtime.errors import CatalogError
+
+__all__ = ["bucket_and_key", "normal_location", "overlap"]
+
+#: Hadoop's file systems for one and the same store.
+_S3 = re.compile(r"^s3[an]?://", re.IGNORECASE)
+
+
+def normal_location(location: str) -> str:
+    """`location` as an s3:// prefix without a trailing slash; one of another store keeps its scheme."""
+    return _S3.sub("s3://", location.strip()).rstrip("/")
+
+
+def bucket_and_key(uri: str) -> tuple[str, str]:
+    """The bucket and the key that an S3 URI names. Raises CatalogError for any other URI."""
+    if not _S3.match(uri):
+        raise CatalogError(f"{uri} is not an s3:// location")
+    bucket, _, key = _S3.sub("", uri).partition("/")
+    return bucket, key
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether one prefix is, or lies in, the other: compared path part by path part."""
+    first, second = normal_location(one) + "/", normal_location(other) + "/"
+    return first.startswith(second) or second.startswith(first)

@@ -1,0 +1,56 @@
+"""The Glue table Parameters that carry what no descriptor declares (design decision D11).
+
+They are Parameters of the *table*: an Iceberg commit erases those of columns and the owner, and keeps these.
+All are text. Whoever publishes a table sets them; `pipeline_runtime.catalog.update.set_parameters` is the way,
+since Glue replaces the whole map with every update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = [
+    "CDC_SEQUENCE",
+    "CDC_TIMESTAMP",
+    "DEPRECATED_AFTER",
+    "DOMAIN",
+    "FRESHNESS_SLA",
+    "MEANINGS",
+    "OWNER",
+    "PIPELINE",
+    "PREFIX",
+    "PRIMARY_KEYS",
+    "PUBLISHED_BY",
+    "PUBLISHED_RELEASE",
+    "RUN_ID",
+]
+
+PREFIX: Final = "cordata."
+
+PRIMARY_KEYS: Final = "cordata.primary_keys"
+PUBLISHED_BY: Final = "cordata.published_by"
+PUBLISHED_RELEASE: Final = "cordata.published_release"
+CDC_SEQUENCE: Final = "cordata.cdc_sequence"
+CDC_TIMESTAMP: Final = "cordata.cdc_timestamp"
+DEPRECATED_AFTER: Final = "cordata.deprecated_after"
+FRESHNESS_SLA: Final = "cordata.freshness_sla"
+DOMAIN: Final = "cordata.domain"
+PIPELINE: Final = "cordata.pipeline"
+OWNER: Final = "cordata.owner"
+RUN_ID: Final = "cordata.run_id"
+
+#: Every key and what its value means; the documentation's table is made of this.
+MEANINGS: Final[Mapping[str, str]] = {
+    PRIMARY_KEYS: "The columns that identify a row, comma-separated; Iceberg's identifier fields count as well.",
+    PUBLISHED_BY: "The application that published the table's current schema, e.g. card-ledger.",
+    PUBLISHED_RELEASE: "The release of that application, e.g. v4.12.0.",
+    CDC_SEQUENCE: "The column that orders changes of one key within one commit timestamp.",
+    CDC_TIMESTAMP: "The column that holds a change's commit timestamp.",
+    DEPRECATED_AFTER: "The date (ISO 8601) after which the table's consumers should have left it.",
+    FRESHNESS_SLA: "How old the product may get: an ISO 8601 duration in its author's spelling, e.g. PT4H.",
+    DOMAIN: "The domain that owns the product.",
+    PIPELINE: "The pipeline that publishes the product: its descriptor's name.",
+    OWNER: "Whom to address about the product; Glue's own Owner does not survive an Iceberg commit.",
+    RUN_ID: "The run that published last: a UUID.",
+}
