@@ -1,0 +1,205 @@
+"""What the evidence prefix holds about one run.
+
+    runs/<run id>/start.json             the START event
+    runs/<run id>/terminal.json          the terminal event: whoever writes it first has claimed it
+    runs/<run id>/other.json             the OTHER event with the suite's verdict
+    runs/<run id>/<event>.delivered.json the receipt of its delivery
+    runs/<run id>/<event>.parked.json    why it must not be sent as it is
+    runs/<run id>/staged.json            what the run is about to publish, written before it does
+    runs/<run id>/refused.json           why the run ended before any event (exit 2)
+    runs/<run id>/listener/events.jsonl  what the Spark listener saw
+
+Events are written once and never replaced: what is stored is what is delivered, now or by `replay`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from pipeline_runtime.errors import ConfigurationError, EvidenceFailed
+from pipeline_runtime.evidence.store import EvidenceStore
+
+__all__ = ["Claim", "EventKind", "Receipt", "RunEvents", "RunEvidence", "Staged", "events_by_run"]
+
+_ROOT = "runs/"
+_LISTENER_EVENTS = "listener/events.jsonl"
+
+
+class EventKind(str, Enum):
+    """The events a run sends, in the order in which it sends them."""
+
+    START = "start"
+    TERMINAL = "terminal"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is stored now. `won` is False where another writer was first with other bytes."""
+
+    won: bool
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A delivery: the SHA-256 of the bytes that were sent, when (ISO 8601, Z), where, and what was answered."""
+
+    sha256: str
+    delivered_at: str
+    destination: str
+    status: str
+    id: str | None
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What a run is about to publish; with it, a closer can tell whether a killed run did.
+
+    `target` is the table's ARN. Iceberg: `snapshot_id` of the audited snapshot on `branch`, None where the write
+    creates it. Parquet: the `locations` that partitions will be switched to. `staged_at` is ISO 8601 with Z.
+    """
+
+    target: str
+    format: str
+    staged_at: str
+    snapshot_id: int | None = None
+    branch: str | None = None
+    locations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunEvents:
+    """Which events of a run are stored, delivered and parked, as the prefix's listing tells."""
+
+    stored: tuple[EventKind, ...]
+    delivered: frozenset[EventKind]
+    parked: frozenset[EventKind]
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """One run's part of the evidence prefix. Methods raise EvidenceFailed where the store cannot be used."""
+
+    store: EvidenceStore
+    run_id: str
+
+    def __post_init__(self) -> None:
+        try:
+            canonical = str(UUID(self.run_id))
+        except ValueError:
+            canonical = None
+        if canonical != self.run_id:
+            raise ConfigurationError(f"run id {self.run_id!r} is not a UUID in lower case, such as 0b8c…-…-…")
+
+    def check(self) -> None:
+        """Shows, before any work, that the prefix can be written and the run id is free.
+
+        Raises ConfigurationError where it cannot or is not.
+        """
+        try:
+            self.store.put(f"{_ROOT}.probe", b"written before each run to show that this prefix can be written\n")
+            finished = self.store.get(self._key("terminal.json")) is not None
+        except EvidenceFailed as error:
+            raise ConfigurationError(
+                f"{error}. A run needs a writable evidence prefix before it starts; set CORDATA_EVIDENCE to one."
+            ) from error
+        if finished:
+            raise ConfigurationError(
+                f"run id {self.run_id} already has its terminal event ({self.where(EventKind.TERMINAL)}); "
+                "every run needs an id of its own"
+            )
+
+    def claim(self, kind: EventKind, body: bytes) -> Claim:
+        """Stores an event unless one of its kind is stored already; says which bytes are there now."""
+        key = self._key(f"{kind.value}.json")
+        if self.store.put_if_absent(key, body):
+            return Claim(True, body)
+        stored = self.store.get(key)
+        if stored is None:
+            raise EvidenceFailed(f"evidence: {self.store.describe(key)} was refused as existing, and does not exist")
+        # A repeated request of our own, whose first answer was lost, is no competitor.
+        return Claim(stored == body, stored)
+
+    def event(self, kind: EventKind) -> bytes | None:
+        """The stored event's bytes."""
+        return self.store.get(self._key(f"{kind.value}.json"))
+
+    def record_delivery(self, kind: EventKind, receipt: Receipt) -> None:
+        self._write(f"{kind.value}.delivered.json", asdict(receipt))
+
+    def receipt(self, kind: EventKind) -> Receipt | None:
+        """The receipt of the event's delivery, None where it was not delivered."""
+        record = self._read(f"{kind.value}.delivered.json")
+        return None if record is None else Receipt(**record)
+
+    def park(self, kind: EventKind, reason: str) -> None:
+        """Marks a stored event as not to be sent."""
+        self._write(f"{kind.value}.parked.json", {"reason": reason})
+
+    def parked(self, kind: EventKind) -> str | None:
+        """Why the event must not be sent, None where it may."""
+        record = self._read(f"{kind.value}.parked.json")
+        return None if record is None else str(record["reason"])
+
+    def stage(self, staged: Staged) -> None:
+        """The write-ahead: to be called before the publishing commit, which must not happen if this fails."""
+        self._write("staged.json", asdict(staged))
+
+    def staged(self) -> Staged | None:
+        record = self._read("staged.json")
+        return None if record is None else Staged(**{**record, "locations": tuple(record["locations"])})
+
+    def refuse(self, reason: str, at: str) -> None:
+        """Records that the run ended before any event, so that nobody reports it as lost. `at` is ISO 8601, Z."""
+        self._write("refused.json", {"reason": reason, "refused_at": at})
+
+    def refused(self) -> str | None:
+        """Why the run ended before any event, None where it did not."""
+        record = self._read("refused.json")
+        return None if record is None else str(record["reason"])
+
+    def keep_listener_events(self, lines: bytes) -> None:
+        """JSON lines, one a listener event."""
+        self.store.put(self._key(_LISTENER_EVENTS), lines)
+
+    def listener_events(self) -> bytes | None:
+        return self.store.get(self._key(_LISTENER_EVENTS))
+
+    def where(self, kind: EventKind) -> str:
+        """Where a person finds the event."""
+        return self.store.describe(self._key(f"{kind.value}.json"))
+
+    def _key(self, name: str) -> str:
+        return f"{_ROOT}{self.run_id}/{name}"
+
+    def _write(self, name: str, record: Mapping[str, Any]) -> None:
+        self.store.put(self._key(name), json.dumps(record, ensure_ascii=False, indent=2).encode() + b"\n")
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        data = self.store.get(self._key(name))
+        return None if data is None else json.loads(data)
+
+
+def events_by_run(store: EvidenceStore, run_ids: Iterable[str] = ()) -> dict[str, RunEvents]:
+    """The runs that have events, by run id, sorted; all runs of the prefix where none are named."""
+    prefixes = [f"{_ROOT}{run_id}/" for run_id in run_ids] or [_ROOT]
+    names: dict[str, set[str]] = {}
+    for prefix in prefixes:
+        for key in store.keys(prefix):
+            run_id, _, name = key.removeprefix(_ROOT).partition("/")
+            names.setdefault(run_id, set()).add(name)
+    found = {run_id: _events(names[run_id]) for run_id in sorted(names)}
+    return {run_id: events for run_id, events in found.items() if events.stored}
+
+
+def _events(names: set[str]) -> RunEvents:
+    def marked(suffix: str) -> list[EventKind]:
+        return [kind for kind in EventKind if kind.value + suffix in names]
+
+    return RunEvents(tuple(marked(".json")), frozenset(marked(".delivered.json")), frozenset(marked(".parked.json")))

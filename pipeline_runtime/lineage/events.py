@@ -1,0 +1,185 @@
+"""The events of a run, from its facts. Pure: no clock, no network, nothing that reaches back into the run."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import attr
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import DatasetFacet, OutputDatasetFacet, RunFacet
+
+from pipeline_runtime.catalog.table import PinnedSource
+from pipeline_runtime.lineage import dataset_facets, facets
+from pipeline_runtime.lineage.facts import RunFacts
+from pipeline_runtime.lineage.identity import DatasetIdentity, glue_dataset, identity_problem, job_namespace
+from pipeline_runtime.lineage.limits import size_problem
+from pipeline_runtime.lineage.own_facets import PRODUCER
+from pipeline_runtime.lineage.values import json_value, utc_text
+from pipeline_runtime.writers.plan import TargetPlan, quarantined
+
+__all__ = ["RunStatus", "parking_reason", "start_event", "terminal_event", "to_bytes", "validation_event"]
+
+
+class RunStatus(str, Enum):
+    """How a run ended."""
+
+    COMPLETE = "COMPLETE"
+    FAIL = "FAIL"
+    QUARANTINED = "QUARANTINED"
+
+
+def start_event(facts: RunFacts, *, at: datetime) -> RunEvent:
+    """The START event. It names no datasets: a lineage store accumulates them, and a run that fails touched none."""
+    return _event(RunState.START, facts, at, run_facets=_declared_run_facets(facts))
+
+
+def terminal_event(facts: RunFacts, status: RunStatus, *, at: datetime, error: BaseException | None = None) -> RunEvent:
+    """The one event that says how the run ended.
+
+    COMPLETE has the source as input and the target as output; QUARANTINED is a FAIL with the source as input and
+    the quarantine table as output; any other FAIL has neither. Raises ValueError where a status needs datasets
+    that the facts do not hold.
+    """
+    run_facets = _declared_run_facets(facts)
+    if error is not None:
+        run_facets["errorMessage"] = facets.error_facet(error)
+    if status is RunStatus.FAIL:
+        return _event(RunState.FAIL, facts, at, run_facets=run_facets)
+    return _event(
+        RunState.COMPLETE if status is RunStatus.COMPLETE else RunState.FAIL,
+        facts,
+        at,
+        run_facets=run_facets,
+        inputs=[_input(facts)],
+        outputs=[_output(facts, status)],
+    )
+
+
+def validation_event(facts: RunFacts, status: RunStatus, *, at: datetime) -> RunEvent:
+    """The OTHER event with the suite's verdict, on the job `<name>.validate`, under the same run.
+
+    The dataset that was judged is its *input*, where OpenLineage puts assertions: the target, or the quarantine
+    table of a quarantined run. Raises ValueError without a result.
+    """
+    if facts.result is None:
+        raise ValueError("a validation event needs the suite's result")
+    plan = _written_plan(facts, status)
+    identity = _plan_dataset(facts, plan)
+    judged = InputDataset(
+        namespace=identity.namespace,
+        name=identity.name,
+        facets={"symlinks": dataset_facets.symlinks_facet(identity)},
+        inputFacets={
+            "dataQualityAssertions": dataset_facets.assertions_facet(
+                facts.result, facts.descriptor.expectations.on_failure
+            )
+        },
+    )
+    return _event(RunState.OTHER, facts, at, run_facets=facets.run_facets(facts), inputs=[judged], job=".validate")
+
+
+def to_bytes(event: RunEvent) -> bytes:
+    """The event as it is stored, sent and claimed: JSON in UTF-8, keys sorted, no spaces.
+
+    Raises TypeError for a value that JSON has no form for; nothing becomes placeholder text.
+    """
+    data = attr.asdict(event, filter=lambda _, value: value is not None, value_serializer=_serialised)
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def parking_reason(event: RunEvent, body: bytes) -> str | None:
+    """Why the event must be kept and not sent as it is; None where it may be sent."""
+    datasets = [*(event.inputs or ()), *(event.outputs or ())]
+    return identity_problem((dataset.namespace, dataset.name) for dataset in datasets) or size_problem(body)
+
+
+def _serialised(_instance: Any, _attribute: Any, value: Any) -> Any:
+    # attrs' own classes, and what holds them, are walked by attrs; everything else is ours to convert.
+    if attr.has(type(value)) or isinstance(value, dict | list):
+        return value
+    return json_value(value)
+
+
+def _event(
+    state: RunState,
+    facts: RunFacts,
+    at: datetime,
+    *,
+    run_facets: dict[str, RunFacet],
+    inputs: list[InputDataset] | None = None,
+    outputs: list[OutputDataset] | None = None,
+    job: str = "",
+) -> RunEvent:
+    metadata = facts.descriptor.metadata
+    return RunEvent(
+        eventType=state,
+        eventTime=utc_text(at),
+        run=Run(runId=facts.context.run_id, facets=run_facets),
+        job=Job(
+            namespace=job_namespace(metadata.domain),
+            name=metadata.name + job,
+            facets=facets.job_facets(facts.descriptor, facts.provenance),
+        ),
+        inputs=inputs or [],
+        outputs=outputs or [],
+        producer=PRODUCER,
+    )
+
+
+def _declared_run_facets(facts: RunFacts) -> dict[str, RunFacet]:
+    run_facets = facets.run_facets(facts)
+    if facts.provenance is not None:
+        run_facets["cordata_provenance"] = facets.provenance_facet(facts, facts.provenance)
+    return run_facets
+
+
+def _input(facts: RunFacts) -> InputDataset:
+    source: PinnedSource | None = facts.source
+    if source is None:
+        raise ValueError("this terminal event needs the source that was read")
+    table = source.table
+    identity = glue_dataset(table.identity, domain=facts.descriptor.metadata.domain, location=table.location)
+    return InputDataset(
+        namespace=identity.namespace,
+        name=identity.name,
+        facets={
+            "schema": dataset_facets.schema_facet(source.pinned),
+            "symlinks": dataset_facets.symlinks_facet(identity),
+            "catalog": dataset_facets.catalog_facet(
+                table.identity, is_iceberg=table.is_iceberg, location=table.location
+            ),
+        },
+    )
+
+
+def _output(facts: RunFacts, status: RunStatus) -> OutputDataset:
+    plan = _written_plan(facts, status)
+    identity = _plan_dataset(facts, plan)
+    about: dict[str, DatasetFacet] = {
+        "symlinks": dataset_facets.symlinks_facet(identity),
+        "catalog": dataset_facets.catalog_facet(
+            plan.identity, is_iceberg=plan.kind == "iceberg", location=plan.location
+        ),
+    }
+    if facts.written_schema is not None:
+        about["schema"] = dataset_facets.schema_facet(facts.written_schema)
+    if facts.tags and status is RunStatus.COMPLETE:
+        about["tags"] = dataset_facets.tags_facet(facts.tags)
+    output_facets: dict[str, OutputDatasetFacet] = {}
+    if facts.published is not None:
+        output_facets["outputStatistics"] = dataset_facets.statistics_facet(facts.published)
+        output_facets["cordata_publish"] = dataset_facets.publish_facet(facts.published)
+    return OutputDataset(namespace=identity.namespace, name=identity.name, facets=about, outputFacets=output_facets)
+
+
+def _written_plan(facts: RunFacts, status: RunStatus) -> TargetPlan:
+    if facts.target is None:
+        raise ValueError("this event needs the resolved target")
+    return quarantined(facts.target, None) if status is RunStatus.QUARANTINED else facts.target
+
+
+def _plan_dataset(facts: RunFacts, plan: TargetPlan) -> DatasetIdentity:
+    return glue_dataset(plan.identity, domain=facts.descriptor.metadata.domain, location=plan.location)

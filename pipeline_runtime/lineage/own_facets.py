@@ -1,0 +1,68 @@
+"""The facets that OpenLineage does not have: ours, each with a published JSON Schema."""
+
+from __future__ import annotations
+
+import attr
+from openlineage.client.generated.base import JobFacet, OutputDatasetFacet, RunFacet
+
+from pipeline_runtime import __version__
+
+__all__ = ["PRODUCER", "ProcessingJobFacet", "ProvenanceRunFacet", "PublishOutputDatasetFacet", "schema_url"]
+
+#: Names this release on every event and facet.
+PRODUCER = f"https://github.com/cordata-tech/pipeline-runtime/tree/{__version__}"
+
+
+def schema_url(name: str) -> str:
+    """Where the JSON Schema of our facet of that name is published, for this release."""
+    return f"{PRODUCER}/pipeline_runtime/lineage/schemas/{name}.json#/$defs/{name}"
+
+
+@attr.define
+class ProcessingJobFacet(JobFacet):
+    """Job facet `processing`: what Art. 30 GDPR asks of the record of processing."""
+
+    purpose: str
+    legal_basis: str
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("ProcessingJobFacet")
+
+
+@attr.define
+class ProvenanceRunFacet(RunFacet):
+    """Run facet `cordata_provenance`: which declaration, at which commit, run by which executor."""
+
+    descriptor_path: str
+    descriptor_sha256: str
+    source_table: str
+    source_schema_version: int
+    executor_version: str
+    step_params: dict[str, str]
+    file_sha256: dict[str, str]
+    descriptor_git_commit: str | None = None
+    descriptor_git_commit_signed: bool | None = None
+    git_dirty: bool | None = None
+    git_reason: str | None = None
+    source_catalog_version: int | None = None
+    source_published_by: str | None = None
+    source_published_release: str | None = None
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("ProvenanceRunFacet")
+
+
+@attr.define
+class PublishOutputDatasetFacet(OutputDatasetFacet):
+    """Output facet `cordata_publish`: what the publish made true; `replaced` is false where nothing was replaced."""
+
+    rows: int
+    partitions: int
+    replaced: bool
+    snapshot_id: int | None = None
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("PublishOutputDatasetFacet")
