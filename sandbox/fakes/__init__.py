@@ -1,0 +1,1 @@
+"""Services that answer as AWS documents it, where moto does not; each module says what it models."""

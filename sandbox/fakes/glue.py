@@ -1,0 +1,191 @@
+"""The Glue Data Catalog's own rules, on top of moto's Glue. What is modelled is listed in `sandbox.fakes.aws`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from threading import RLock
+from typing import Any, TypeVar, cast
+
+from moto.core.exceptions import JsonRESTError
+from moto.core.responses import ActionResult, EmptyResult
+from moto.glue import models
+from moto.glue.exceptions import EntityNotFoundException, VersionNotFoundException
+from moto.glue.responses import GlueResponse
+
+__all__ = ["GlueFake", "VersionedTable", "page"]
+
+T = TypeVar("T")
+
+#: Where a request spells the name of a database or a table; Glue keeps both in lower case.
+_NAME_KEYS = ("DatabaseName", "TableName", "TablesToDelete")
+_NAMED_ACTIONS = re.compile(r"(Get|Delete|Update)(Table|Database)$")
+_TABLE_PAGE = 100
+_PARTITION_PAGE = 1000
+
+
+def page(items: Sequence[T], token: str | None, size: int) -> tuple[Sequence[T], str | None]:
+    """One page of `items` and the token of the next one, None after the last."""
+    start = int(token or 0)
+    end = start + size
+    return items[start:end], str(end) if end < len(items) else None
+
+
+class VersionedTable(models.FakeTable):
+    """A table whose versions count from 0 and of which only the current and the archived ones can be fetched."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._current_version = 0
+        self.versions = {"0": self.versions["1"]}
+
+    @property
+    def current_version(self) -> str:
+        return str(self._current_version)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        return self.versions[self.current_version]
+
+    def replace(self, table_input: dict[str, Any], *, archive: bool) -> None:
+        """The next version; the one before stays fetchable where it is archived."""
+        if not archive:
+            del self.versions[self.current_version]
+        self.update(table_input)
+
+
+class GlueFake(GlueResponse):
+    """moto's Glue, answering as the service does where a caller could tell the difference."""
+
+    _writing = RLock()
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """The request, its database and table names folded to lower case."""
+        parameters: dict[str, Any] = dict(super().parameters)
+        for key in _NAME_KEYS:
+            if key in parameters:
+                parameters[key] = _folded(parameters[key])
+        if "Name" in parameters and _NAMED_ACTIONS.match(self._get_action()):
+            parameters["Name"] = _folded(parameters["Name"])
+        for key in ("TableInput", "DatabaseInput"):
+            if key in parameters:
+                parameters[key] = {**parameters[key], "Name": _folded(parameters[key]["Name"])}
+        return parameters
+
+    @property
+    def glue_backend(self) -> models.GlueBackend:
+        """The catalog that the request names with CatalogId, the caller's own where it names none."""
+        return self._catalog(self.parameters.get("CatalogId"))
+
+    def _catalog(self, catalog_id: str | None, region: str | None = None) -> models.GlueBackend:
+        account = catalog_id or self.current_account
+        if re.fullmatch(r"\d{12}", account) is None:
+            raise EntityNotFoundException(f"Catalog {account} not found.")
+        return models.glue_backends[account][region or self.region]
+
+    # -- resource links ------------------------------------------------------------------------
+
+    def _database(self, name: str) -> tuple[models.GlueBackend, models.FakeDatabase]:
+        """A database and its catalog, through one link."""
+        catalog = self.glue_backend
+        database = catalog.get_database(name)
+        if (link := database.input.get("TargetDatabase")) is not None:
+            catalog = self._catalog(link["CatalogId"], link.get("Region"))
+            database = catalog.get_database(link["DatabaseName"].lower())
+        return catalog, database
+
+    def _table(self, database: str, name: str) -> VersionedTable:
+        """A table, through one link of the database or of the table."""
+        catalog, holder = self._database(database)
+        table = cast(VersionedTable, catalog.get_table(holder.name, name))
+        if (link := table.definition.get("TargetTable")) is not None:
+            target = self._catalog(link["CatalogId"], link.get("Region"))
+            table = cast(VersionedTable, target.get_table(link["DatabaseName"].lower(), link["Name"].lower()))
+        return table
+
+    # -- databases -----------------------------------------------------------------------------
+
+    def get_database(self) -> ActionResult:
+        _, database = self._database(self.parameters["Name"])
+        return ActionResult({"Database": database.as_dict()})
+
+    def get_databases(self) -> ActionResult:
+        shown, token = self._page(self.glue_backend.get_databases(), _TABLE_PAGE)
+        return ActionResult({"DatabaseList": [database.as_dict() for database in shown], "NextToken": token})
+
+    # -- tables --------------------------------------------------------------------------------
+
+    def create_table(self) -> ActionResult:
+        catalog, database = self._database(self.parameters["DatabaseName"])
+        table_input = self.parameters["TableInput"]
+        catalog.create_table(
+            database.name, table_input["Name"], table_input, self.parameters.get("OpenTableFormatInput")
+        )
+        return EmptyResult()
+
+    def get_table(self) -> ActionResult:
+        return ActionResult({"Table": self._table(self.parameters["DatabaseName"], self.parameters["Name"]).as_dict()})
+
+    def get_tables(self) -> ActionResult:
+        catalog, database = self._database(self.parameters["DatabaseName"])
+        tables = catalog.get_tables(database.name, self.parameters.get("Expression"))
+        shown, token = self._page(tables, _TABLE_PAGE)
+        return ActionResult({"TableList": [table.as_dict() for table in shown], "NextToken": token})
+
+    def update_table(self) -> ActionResult:
+        table_input = self.parameters["TableInput"]
+        expected = self.parameters.get("VersionId")
+        with self._writing:
+            table = self._table(self.parameters["DatabaseName"], table_input["Name"])
+            if expected is not None and expected != table.current_version:
+                raise JsonRESTError(
+                    "ConcurrentModificationException",
+                    "Update table failed due to concurrent modifications.",
+                )
+            table.replace(table_input, archive=not self.parameters.get("SkipArchive", False))
+        return EmptyResult()
+
+    def delete_table(self) -> ActionResult:
+        catalog, database = self._database(self.parameters["DatabaseName"])
+        catalog.delete_table(database.name, self.parameters["Name"])
+        return EmptyResult()
+
+    # -- versions ------------------------------------------------------------------------------
+
+    def get_table_version(self) -> ActionResult:
+        table = self._table(self.parameters["DatabaseName"], self.parameters["TableName"])
+        version = self.parameters.get("VersionId") or table.current_version
+        return ActionResult({"TableVersion": {"Table": table.as_dict(version), "VersionId": version}})
+
+    def get_table_versions(self) -> ActionResult:
+        table = self._table(self.parameters["DatabaseName"], self.parameters["TableName"])
+        shown, token = self._page(sorted(table.versions, key=int, reverse=True), _TABLE_PAGE)
+        versions = [{"Table": table.as_dict(version), "VersionId": version} for version in shown]
+        return ActionResult({"TableVersions": versions, "NextToken": token})
+
+    def delete_table_version(self) -> ActionResult:
+        table = self._table(self.parameters["DatabaseName"], self.parameters["TableName"])
+        version = self.parameters["VersionId"]
+        if version not in table.versions:
+            raise VersionNotFoundException
+        if version == table.current_version:
+            raise JsonRESTError("InvalidInputException", "The current version of a table cannot be deleted.")
+        table.delete_version(version)
+        return EmptyResult()
+
+    # -- partitions ----------------------------------------------------------------------------
+
+    def get_partitions(self) -> ActionResult:
+        table = self._table(self.parameters["DatabaseName"], self.parameters["TableName"])
+        shown, token = self._page(table.get_partitions(cast(str, self.parameters.get("Expression"))), _PARTITION_PAGE)
+        return ActionResult({"Partitions": [partition.as_dict() for partition in shown], "NextToken": token})
+
+    def _page(self, items: Sequence[T], most: int) -> tuple[Sequence[T], str | None]:
+        size = min(int(self.parameters.get("MaxResults") or most), most)
+        return page(items, self.parameters.get("NextToken"), size)
+
+
+def _folded(names: Any) -> Any:
+    return [name.lower() for name in names] if isinstance(names, list) else names.lower()

@@ -1,0 +1,164 @@
+"""Builds the sample lake in the account that the environment names.
+
+    python -m sandbox.lake.seed [--rows 20000] [--drift-scores] [--drift-schema]
+
+A lake that is there already, with the same rows, is left alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from sandbox.errors import SandboxError
+from sandbox.lake.catalog import (
+    create_buckets,
+    create_databases,
+    create_ontology,
+    register_releases,
+    source_table,
+)
+from sandbox.lake.drift import publish_drift
+from sandbox.lake.places import BUCKETS, RAW, SOURCE_LOCATION, TABLE
+from sandbox.lake.transactions import ROWS, create_statement, transactions
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue import GlueClient
+    from mypy_boto3_s3 import S3Client
+    from pyspark.sql import SparkSession
+
+__all__ = ["DRIFTED_AMOUNTS", "main", "prepare_catalog", "require_stand_in", "seed", "seeding_session", "write_source"]
+
+#: Amounts that are this much too high give scores whose divergence from the baseline is about 0.19.
+DRIFTED_AMOUNTS = 2.6
+
+#: The table Parameter that remembers what was seeded, and so whether to seed again.
+_SEEDED = "sandbox.seeded"
+
+_QUIET = """\
+status = error
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n
+# The gateway that Python talks to would announce its own level otherwise.
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+
+
+def require_stand_in() -> None:
+    """Raises SandboxError unless AWS is this machine's stand-in: sample data has no place in a real account."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+    if urlsplit(endpoint).hostname not in {"127.0.0.1", "localhost"}:
+        raise SandboxError(
+            f"AWS_ENDPOINT_URL is {endpoint or 'not set'}; the sample lake goes to a stand-in on this machine only. "
+            "`python -m sandbox.stack up` starts one."
+        )
+
+
+def prepare_catalog() -> None:
+    """Buckets, databases and the ontology; what exists is kept."""
+    import boto3
+
+    create_buckets(boto3.client("s3"))
+    create_databases(boto3.client("glue"))
+    create_ontology(boto3.client("lakeformation"))
+
+
+def seed(jars: Path, rows: int = ROWS, *, drift_scores: bool = False) -> bool:
+    """The whole lake, with `rows` transactions; False where it was there already.
+
+    Starts Spark in this process for as long as it takes.
+    """
+    import boto3
+
+    glue = boto3.client("glue")
+    wanted = f"rows={rows} scores={'drifted' if drift_scores else 'clean'}"
+    prepare_catalog()
+    table = source_table(glue)
+    if table is not None:
+        if table["Parameters"].get(_SEEDED) == wanted:
+            return False
+        _remove_source(glue, boto3.client("s3"))
+    with tempfile.TemporaryDirectory(prefix="seed-") as scratch:
+        spark = seeding_session(jars, Path(scratch))
+        try:
+            write_source(spark, f"glue_catalog.{RAW}.{TABLE}", rows, DRIFTED_AMOUNTS if drift_scores else 1.0)
+        finally:
+            spark.stop()
+    register_releases(glue, {_SEEDED: wanted})
+    return True
+
+
+def write_source(spark: SparkSession, table: str, rows: int, amount_factor: float = 1.0) -> None:
+    """Creates the source table (catalog version 0) and appends its transactions (version 1)."""
+    spark.sql(create_statement(table, SOURCE_LOCATION))
+    frame = transactions(spark, rows, amount_factor)
+    # The rows come day by day: no shuffle and no sort is needed to write few files.
+    frame.writeTo(table).option("distribution-mode", "none").option("fanout-enabled", "true").append()
+
+
+def seeding_session(jars: Path, scratch: Path) -> SparkSession:
+    """A quiet session on the sample lake, without the lineage listener: seeding is nobody's run."""
+    from pipeline_runtime.engine.session import build_session, session_settings
+
+    log_settings = scratch / "log4j2.properties"
+    log_settings.write_text(_QUIET, encoding="utf-8")
+    os.environ.pop("SPARK_CONF_DIR", None)
+    return build_session(
+        "sandbox-seed",
+        {
+            **session_settings(warehouse=f"s3://{BUCKETS[RAW]}/", endpoint=os.environ.get("AWS_ENDPOINT_URL")),
+            "spark.master": "local[*]",
+            "spark.driver.memory": "2g",
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_settings.as_uri()}",
+            "spark.jars": ",".join(str(jar) for jar in sorted(jars.glob("*.jar"))),
+            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        },
+    )
+
+
+def _remove_source(glue: GlueClient, s3: S3Client) -> None:
+    """The table and its files, so that the next one starts at catalog version 0 again."""
+    glue.delete_table(DatabaseName=RAW, Name=TABLE)
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKETS[RAW], Prefix=f"{TABLE}/")
+    for page in pages:
+        for found in page.get("Contents", []):
+            s3.delete_object(Bucket=BUCKETS[RAW], Key=found["Key"])
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m sandbox.lake.seed", description="Builds the sample lake.")
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"transactions, settled or not [{ROWS}]")
+    parser.add_argument("--drift-scores", action="store_true", help="amounts that shift the scores off their baseline")
+    parser.add_argument("--drift-schema", action="store_true", help="publish the release that adds a column")
+    parser.add_argument("--jars", type=Path, default=Path(".cache/jars/glue-5.1"), help="folder of the engine's JARs")
+    arguments = parser.parse_args(argv)
+
+    import boto3
+
+    try:
+        require_stand_in()
+        seed(arguments.jars, arguments.rows, drift_scores=arguments.drift_scores)
+        if arguments.drift_schema:
+            publish_drift(boto3.client("glue"), boto3.client("s3"))
+    except SandboxError as error:
+        print(f"sandbox: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""The local HTTP front: a process that behaves as the deployed adapter does."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from adapter_samples import as_bytes, run_event
+
+from sandbox.adapter_front import http_api_request
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Front:
+    """The running front."""
+
+    process: subprocess.Popen[str]
+    port: int
+    events: Path
+
+    def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, dict]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            named = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
+            connection.request(method, path, body, named)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+
+def environment(datazone) -> dict[str, str]:
+    return {
+        **os.environ,
+        "DATAZONE_DOMAIN_ID": "dzd_sandbox",
+        "AWS_ENDPOINT_URL": datazone.url,
+        "AWS_REGION": "eu-central-1",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "AWS_ACCESS_KEY_ID": "999999999999",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+    }
+
+
+def start(arguments: list[str], env: dict[str, str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "sandbox.adapter_front", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def front(datazone, tmp_path) -> Iterator[Front]:
+    process = start(["--port", "0", "--events", str(tmp_path / "events")], environment(datazone))
+    line = process.stdout.readline()
+    port = int(re.search(r":(\d+)/lineage$", line)[1])
+    yield Front(process, port, tmp_path / "events")
+    process.terminate()
+    process.communicate(timeout=20)
+
+
+def test_it_hands_events_to_datazone_and_keeps_a_copy_of_each(front, datazone):
+    body = json.dumps(run_event(job={"namespace": "cordata.fraud", "name": "prüf/ung"}), ensure_ascii=False).encode()
+
+    assert front.send("GET", "/health") == (200, {"status": "ok"})
+    code, answer = front.send("POST", "/lineage", body)
+    again, _ = front.send("POST", "/lineage", gzip.compress(body), Content_Encoding="gzip")
+
+    assert (code, answer["status"], again) == (200, "accepted", 200)
+    assert [each.encode() for each in datazone.bodies] == [body]
+    files = sorted(front.events.iterdir())
+    assert [file.read_bytes() for file in files] == [body, body]
+    assert all(re.fullmatch(r"\d{8}T\d{6}\.\d{6}Z-COMPLETE-pr_f_ung\.json", file.name) for file in files)
+
+
+def test_what_it_refuses_it_keeps_too_and_says_why(front, datazone):
+    code, answer = front.send("POST", "/lineage", b"{")
+    skipped, _ = front.send("POST", "/lineage", b'{"job": {"namespace": "n", "name": "j"}}')
+
+    assert (code, answer["status"], skipped) == (400, "refused", 422)
+    assert datazone.bodies == []
+    names = [file.name.partition("Z-")[2] for file in sorted(front.events.iterdir())]
+    assert names == ["unreadable.body", "NONE-j.json"]
+
+
+def test_openlineages_default_path_is_answered_and_no_other(front):
+    body = as_bytes(run_event())
+
+    assert front.send("POST", "/api/v1/lineage", body)[0] == 200
+    assert front.send("POST", "/elsewhere", b"")[0] == 404
+    assert front.send("GET", "/lineage")[0] == 404
+
+
+def test_retries_reach_the_emitter_as_the_lambda_answers_them(front, datazone):
+    datazone.set("/fake/failures", error="AccessDeniedException")
+    request = urllib.request.Request(f"http://127.0.0.1:{front.port}/lineage", as_bytes(run_event()))
+
+    with pytest.raises(OSError, match="500"):
+        urllib.request.urlopen(request)
+    assert urllib.request.urlopen(request).status == 200
+
+
+def test_it_starts_within_a_second_and_ends_on_sigterm_without_a_word(datazone):
+    def seconds_to_start() -> float:
+        began = time.monotonic()
+        process = start(["--port", "0"], environment(datazone))
+        process.stdout.readline()
+        taken = time.monotonic() - began
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+        assert (process.returncode, errors) == (0, "")
+        return taken
+
+    # The best of three: what is asked is the program's speed, not the machine's load.
+    assert min(seconds_to_start() for _ in range(3)) < 1
+
+
+def test_a_request_under_way_is_answered_before_it_ends(front, datazone):
+    datazone.set("/fake/failures", seconds=1)
+    connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=20)
+    connection.request("POST", "/lineage", as_bytes(run_event()))
+    time.sleep(0.3)
+
+    front.process.send_signal(signal.SIGTERM)
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+
+    assert answer["status"] == "accepted"
+    assert front.process.wait(5) == 0
+
+
+@pytest.mark.parametrize(
+    ("domain_id", "said"), [("my-domain", "DATAZONE_DOMAIN_ID is 'my-domain'"), ("", "DATAZONE_DOMAIN_ID is not set")]
+)
+def test_it_does_not_start_with_a_wrong_domain_id(datazone, domain_id, said):
+    process = start(["--port", "0"], {**environment(datazone), "DATAZONE_DOMAIN_ID": domain_id})
+    out, errors = process.communicate(timeout=20)
+
+    assert (process.returncode, out) == (2, "")
+    assert said in errors
+    assert "Traceback" not in errors
+
+
+def test_a_taken_port_is_said_in_one_line(front, datazone):
+    process = start(["--port", str(front.port)], environment(datazone))
+    _, errors = process.communicate(timeout=20)
+
+    assert process.returncode == 2
+    assert errors == f"adapter: cannot listen on port {front.port}: Address already in use\n"
+
+
+def test_requests_take_the_form_that_http_api_gives_them():
+    text = http_api_request("POST", "/lineage", {"Content-Type": "application/json; charset=utf-8"}, b"{}")
+    packed = http_api_request("POST", "/lineage", {"Content-Encoding": "gzip"}, b"\x1f\x8b")
+    binary = http_api_request("POST", "/lineage", {"Content-Type": "application/json"}, b"\xff")
+
+    assert (text["version"], text["body"], text["isBase64Encoded"]) == ("2.0", "{}", False)
+    assert text["headers"] == {"content-type": "application/json; charset=utf-8"}
+    assert (packed["body"], packed["isBase64Encoded"]) == ("H4s=", True)
+    assert (binary["body"], binary["isBase64Encoded"]) == ("/w==", True)
