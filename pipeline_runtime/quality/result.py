@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = ["AssertionResult", "ValidationResult"]
@@ -13,7 +14,8 @@ class AssertionResult:
 
     `expected` and `actual` are text, as OpenLineage's facet wants them. `evaluated_rows` counts the rows
     that the judgement really rests on (NULLs that the expectation skips are not among them), None for
-    expectations about the table's shape.
+    expectations about the table's shape. `samples` are the primary keys of at most twenty rows that violate
+    it, JSON values only, where the keys are known; no other value of the data is kept.
     """
 
     assertion: str
@@ -23,6 +25,7 @@ class AssertionResult:
     actual: str | None = None
     evaluated_rows: int | None = None
     detail: str | None = None
+    samples: tuple[Mapping[str, object], ...] = ()
 
     def __str__(self) -> str:
         subject = f"{self.assertion}({self.column})" if self.column else self.assertion
