@@ -31,6 +31,8 @@ def catalog_settings(name: str, *, account: str | None, warehouse: str, endpoint
         f"{prefix}.catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
         f"{prefix}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
         f"{prefix}.warehouse": warehouse,
+        # Iceberg would refuse database names with a hyphen, which Glue has.
+        f"{prefix}.glue.skip-name-validation": "true",
     }
     if account is not None:
         settings[f"{prefix}.glue.id"] = account

@@ -21,7 +21,10 @@ def session_settings(*, warehouse: str, foreign_accounts: Iterable[str] = (), en
     settings = {
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.session.timeZone": "UTC",
+        # The default of 3.5, said aloud: on 4.x it is the other, and the same SQL would answer otherwise.
         "spark.sql.ansi.enabled": "false",
+        # Or a step's text could read the driver's environment through ${env:…}, even inside quotes.
+        "spark.sql.variable.substitute": "false",
         **catalog_settings(OWN_CATALOG, account=None, warehouse=warehouse, endpoint=endpoint),
     }
     for account in foreign_accounts:

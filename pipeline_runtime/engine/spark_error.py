@@ -1,0 +1,48 @@
+"""What Spark has to say when it fails, without the plan and without the JVM's stack."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["failures", "short_message"]
+
+#: Characters; enough for Spark's longest suggestion list, too short for a plan.
+_LIMIT = 600
+_PLAN = re.compile(r";\n\s*[!']*\w.*", re.DOTALL)
+_ECHO = re.compile(r"\n+== SQL[ (].*", re.DOTALL)
+_STACK = re.compile(r"\n+(?:\s+at |JVM stacktrace:).*", re.DOTALL)
+_PYTHON_STACK = "Traceback (most recent call last)"
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """The classes of everything that a call into Spark raises by itself."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return (PySparkException, Py4JError)
+
+
+def short_message(error: BaseException) -> str:
+    """The message of an error that Spark raised: its own words with its suggestions, at most 600 characters.
+
+    Of a chain of causes in the JVM the innermost one counts: the outer ones say `Job aborted`.
+    """
+    text = _jvm_message(getattr(error, "java_exception", None)) or str(error)
+    for noise in (_STACK, _PLAN, _ECHO):
+        text = noise.sub("", text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any(line.startswith(_PYTHON_STACK) for line in lines):
+        lines = lines[-1:]  # a Python function's own error; above it are the worker's file names
+    short = " ".join(lines)
+    return short if len(short) <= _LIMIT else short[: _LIMIT - 1] + "…"
+
+
+def _jvm_message(cause: object) -> str | None:
+    """`<class>: <message>` of the innermost cause of a Java exception."""
+    if cause is None:
+        return None
+    java = cause
+    while (inner := java.getCause()) is not None:  # type: ignore[attr-defined]
+        java = inner
+    name = java.getClass().getSimpleName()  # type: ignore[attr-defined]
+    return f"{name}: {java.getMessage()}"  # type: ignore[attr-defined]

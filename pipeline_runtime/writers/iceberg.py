@@ -1,0 +1,172 @@
+"""The writer for Iceberg targets: a batch is staged on a branch, audited there, then published or discarded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline_runtime.engine.spark_error import failures, short_message
+from pipeline_runtime.errors import OutputRefused, WriteFailed
+from pipeline_runtime.writers.failing import failing_as_write_failed, only_warning
+from pipeline_runtime.writers.iceberg_branch import (
+    branch_name,
+    create_branch,
+    drop_branches,
+    drop_stale_branches,
+    other_audits,
+    read_batch,
+    write_batch,
+)
+from pipeline_runtime.writers.iceberg_publish import advance_main
+from pipeline_runtime.writers.iceberg_table import FIRST_RUN, IcebergTable, Snapshot, create_table
+from pipeline_runtime.writers.output import check_output, output_schema, spark_schema
+from pipeline_runtime.writers.plan import Published, TargetPlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["StagedBatch", "stage"]
+
+
+class StagedBatch:
+    """A batch that is written and that main does not show yet. End it by `publish` or by `discard`."""
+
+    def __init__(self, table: IcebergTable, plan: TargetPlan, run_id: str, base: Snapshot, batch: Snapshot | None):
+        self.plan = plan
+        self.run_id = run_id
+        self.branch = branch_name(run_id)
+        self._table = table
+        self._base = base
+        self._batch = batch
+        self._ended = False
+
+    @property
+    def rows(self) -> int:
+        """Rows written, as the commit counts them: exact even where Spark ran a task twice."""
+        return self._batch.count("added-records") if self._batch else 0
+
+    @property
+    def partitions(self) -> int:
+        """Partitions that publishing replaces; 0 for an unpartitioned target."""
+        return self._batch.count("changed-partition-count") if self._batch and self.plan.partition_by else 0
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The staged snapshot; None where the output held no row."""
+        return self._batch.id if self._batch else None
+
+    @property
+    def created(self) -> bool:
+        """Whether the table is a first run's own: nothing was ever published to it."""
+        return _never_published(self._table)
+
+    def record(self) -> dict[str, str | int | bool | None]:
+        """What to keep before publishing, so that someone else can tell afterwards whether it happened.
+
+        It did if a snapshot in main's history has this `snapshot_id`, or has it as `source-snapshot-id`, or
+        has `cordata.run_id` = `run_id`, in its summary.
+        """
+        return {
+            "table": self.plan.identity.fqn,
+            "run_id": self.run_id,
+            "branch": self.branch,
+            "base_snapshot_id": self._base.id,
+            "snapshot_id": self.snapshot_id,
+            "rows": self.rows,
+            "partitions": self.partitions,
+            "created": self.created,
+        }
+
+    def audit_frame(self) -> DataFrame:
+        """The batch's rows as they are stored, and no others: what is validated is what publishing shows."""
+        with failing_as_write_failed(f"{self.plan.identity.fqn}: the staged batch cannot be read back"):
+            return read_batch(self._table, self._batch)
+
+    def publish(self) -> Published:
+        """Make main show the batch, in one commit; an empty batch replaces nothing.
+
+        Raises WriteFailed; `discard` then cleans up.
+        """
+        identity = self.plan.identity
+        if self._batch is None:
+            head = self._table.head()
+            self.discard()
+            return Published(identity, rows=0, partitions=0, snapshot_id=head.id if head else None, replaced=False)
+        with failing_as_write_failed(f"{identity.fqn}: publishing failed, nothing was published"):
+            main = advance_main(self._table, self.run_id, self._base, self._batch)
+        self._ended = True
+        with only_warning(f"{identity.fqn} is published, but branch {self.branch} was not dropped"):
+            drop_branches(self._table, self.run_id)
+        return Published(identity, self.rows, self.partitions, main.id, replaced=True)
+
+    def discard(self) -> None:
+        """Leave the target as it was before the run. Safe to call twice, and after an error: it only warns.
+
+        Not to be called after a RunInterrupted: the branch then stays until a later run or Iceberg drops it.
+        """
+        if self._ended:
+            return
+        with only_warning(f"{self.plan.identity.fqn}: branch {self.branch} was not cleaned up"):
+            _clean_up(self._table, self.plan, self.run_id)
+            self._ended = True
+
+
+def stage(spark: SparkSession, frame: DataFrame, plan: TargetPlan, run_id: str) -> StagedBatch:
+    """Write the frame to the run's own branch of the target, creating the target where there is none.
+
+    The frame is computed once, here. Raises OutputRefused before anything is written where its columns do
+    not fit the target, and WriteFailed where the write fails; either way the target is as it was.
+    """
+    fqn = plan.identity.fqn
+    output = output_schema(frame.schema, plan)
+    with failing_as_write_failed(f"{fqn}: the target cannot be opened, nothing was written"):
+        if plan.existing is None:
+            create_table(spark, plan, output, run_id)
+        table = IcebergTable(spark, plan)
+    try:
+        _check_target(table, plan)
+        check_output(output, spark_schema(spark.table(table.name).schema), plan)
+        drop_stale_branches(table, run_id)
+        base = create_branch(table, branch_name(run_id))
+        return StagedBatch(table, plan, run_id, base, write_batch(table, frame, branch_name(run_id), base, run_id))
+    except failures() as error:
+        cause = short_message(error)
+        _abandon(table, plan, run_id)
+        raise WriteFailed(f"{fqn}: the write failed, nothing was published: {cause}") from error
+    except OutputRefused:
+        _abandon(table, plan, run_id)
+        raise
+
+
+def _check_target(table: IcebergTable, plan: TargetPlan) -> None:
+    """The table must be partitioned as declared: a run replaces the partitions that the table has."""
+    fqn = plan.identity.fqn
+    held = {str(field).casefold() for field in table.partitioning}
+    declared = {name.casefold() for name in plan.partition_by}
+    if held != declared:
+        raise OutputRefused(
+            f"{fqn}: partition_by is [{', '.join(plan.partition_by)}], the table is partitioned by "
+            f"[{', '.join(map(str, table.partitioning))}]; the run would replace other rows than it declares. "
+            "Nothing was written. Bring the two in line."
+        )
+    if table.has_files_of_other_specs:
+        raise OutputRefused(
+            f"{fqn}: holds files of an earlier partitioning, which replacing a partition leaves in place. "
+            "Nothing was written. Rewrite them first: CALL system.rewrite_data_files with rewrite-all."
+        )
+
+
+def _never_published(table: IcebergTable) -> bool:
+    return table.head() is None and FIRST_RUN in table.properties
+
+
+def _clean_up(table: IcebergTable, plan: TargetPlan, run_id: str) -> None:
+    drop_branches(table, run_id)
+    table.refresh()
+    # Another first run may be staging in the same new table; whichever ends last removes it.
+    if _never_published(table) and not other_audits(table, run_id) and table.location.rstrip("/") == plan.location:
+        table.drop_with_files()
+
+
+def _abandon(table: IcebergTable, plan: TargetPlan, run_id: str) -> None:
+    with only_warning(f"{plan.identity.fqn}: branch {branch_name(run_id)} was not cleaned up"):
+        _clean_up(table, plan, run_id)
