@@ -26,11 +26,13 @@ class RunSnapshot:
     partitions: int
 
 
-def snapshot_of_run(glue: GlueClient, s3: S3Client, identity: TableIdentity, run_id: str) -> RunSnapshot | None:
+def snapshot_of_run(
+    glue: GlueClient, s3: S3Client, identity: TableIdentity, run_id: str, staged: int | None
+) -> RunSnapshot | None:
     """The snapshot of main that the run wrote, None where main's history holds none.
 
-    A commit that was picked onto main keeps the summary of the one it comes from, and so the run's id. Raises
-    CatalogError where the catalog or the metadata file does not answer.
+    `staged` is the snapshot that the run had staged: one that was picked onto main names it as its source and
+    does not carry the run's id. Raises CatalogError where the catalog or the metadata file does not answer.
     """
     found = find_table(glue, database=identity.database, table=identity.table, region=identity.region)
     location = found.get("Parameters", {}).get("metadata_location") if found is not None else None
@@ -41,7 +43,9 @@ def snapshot_of_run(glue: GlueClient, s3: S3Client, identity: TableIdentity, run
     current = snapshots.get(metadata.get("current-snapshot-id", -1))
     while current is not None:
         summary = current.get("summary", {})
-        if summary.get("cordata.run_id") == run_id:
+        if summary.get("cordata.run_id") == run_id or (
+            staged is not None and summary.get("source-snapshot-id") == str(staged)
+        ):
             rows, partitions = (int(summary.get(key, 0)) for key in ("added-records", "changed-partition-count"))
             return RunSnapshot(int(current["snapshot-id"]), rows, partitions)
         current = snapshots.get(current.get("parent-snapshot-id", -1))

@@ -1,0 +1,47 @@
+"""The command line: one module a command, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import sys
+from collections.abc import Sequence
+
+from pipeline_runtime import __version__
+
+__all__ = ["main"]
+
+#: Command → module in this package; each has `main(argv) -> int`. Anything else is a descriptor to run.
+COMMANDS = {
+    "run": "run",
+    "validate": "validate",
+    "replay": "replay",
+}
+
+USAGE = """\
+python -m pipeline_runtime <descriptor> [options]   run a pipeline (see `run --help`)
+python -m pipeline_runtime validate <path…>         check descriptors, SQL and suites, without an engine
+python -m pipeline_runtime replay [run id…]         deliver lineage that could not be delivered
+python -m pipeline_runtime --version"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code (design decision D9)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # An author's text may hold what the terminal's encoding does not; that is no reason to fail.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if not arguments or arguments[0] in {"-h", "--help"}:
+        print(USAGE)  # noqa: T201
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(f"pipeline-runtime {__version__}")  # noqa: T201
+        return 0
+    command = COMMANDS.get(arguments[0])
+    if command is None:
+        command = "run"
+    else:
+        arguments = arguments[1:]
+    module = importlib.import_module(f"pipeline_runtime.cli.{command}")
+    return int(module.main(arguments))

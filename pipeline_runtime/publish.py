@@ -1,0 +1,87 @@
+"""Publishing a batch that passed: tags before anyone can see it, the commit, then its contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pipeline_runtime.catalog import parameters
+from pipeline_runtime.catalog.lakeformation import assign_tags, restore_tags
+from pipeline_runtime.catalog.update import set_parameters
+from pipeline_runtime.errors import CatalogError, PolicyError, RegistrationFailed
+from pipeline_runtime.evidence.runs import RunEvidence, Staged
+from pipeline_runtime.interrupts import uninterrupted
+from pipeline_runtime.lineage.values import utc_text
+
+if TYPE_CHECKING:
+    from pipeline_runtime.deployment import Deployment
+    from pipeline_runtime.descriptor.v1 import Descriptor
+    from pipeline_runtime.progress import Progress
+    from pipeline_runtime.writers.iceberg import StagedBatch
+
+__all__ = ["publish"]
+
+
+def publish(
+    batch: StagedBatch,
+    pipeline: Descriptor,
+    tags: Mapping[str, str],
+    deployment: Deployment,
+    evidence: RunEvidence,
+    progress: Progress,
+) -> None:
+    """Makes the target show the batch, tagged and with its contract registered.
+
+    Tags come first: no row is ever visible under fewer tags than its contract names. Refused tags raise
+    TagsRefused with nothing published. An empty batch replaces nothing, so it is neither tagged nor registered.
+    Raises WriteFailed where the commit fails, RegistrationFailed where only what follows it does. An interrupt
+    waits until all of it is done.
+    """
+    with uninterrupted():
+        if batch.snapshot_id is None:
+            progress.learn(published=batch.publish())
+            return
+        identity = batch.plan.identity
+        evidence.stage(_staged(batch))
+        previous = assign_tags(deployment.lakeformation, identity, tags, deployment.governance_catalog)
+        try:
+            published = batch.publish()
+        except BaseException:
+            if not batch.created:
+                _restored(deployment, batch, previous)
+            raise
+        progress.learn(published=published, tags=tags)
+        try:
+            set_parameters(deployment.glue, identity, _contract(pipeline))
+        except CatalogError as error:
+            raise RegistrationFailed(
+                f"{identity.fqn} is published, but its contract is not registered: {error} Run again to register it."
+            ) from error
+
+
+def _staged(batch: StagedBatch) -> Staged:
+    return Staged(
+        target=batch.plan.identity.arn,
+        format=batch.plan.kind,
+        staged_at=utc_text(datetime.now(UTC)),
+        snapshot_id=batch.snapshot_id,
+        branch=batch.branch,
+    )
+
+
+def _restored(deployment: Deployment, batch: StagedBatch, previous: object) -> None:
+    try:
+        restore_tags(deployment.lakeformation, batch.plan.identity, previous)  # type: ignore[arg-type]
+    except PolicyError:
+        # The commit's own failure is the one to report.
+        return
+
+
+def _contract(pipeline: Descriptor) -> dict[str, str | None]:
+    return {
+        parameters.FRESHNESS_SLA: pipeline.contract.freshness_sla,
+        parameters.DOMAIN: pipeline.metadata.domain,
+        parameters.PIPELINE: pipeline.metadata.name,
+        parameters.OWNER: pipeline.metadata.owner,
+    }

@@ -1,0 +1,44 @@
+"""A table in the Glue Data Catalog, read as its pin was checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline_runtime.catalog.table import PinnedSource
+from pipeline_runtime.engine.catalogs import quoted
+from pipeline_runtime.engine.spark_error import failures, short_message
+from pipeline_runtime.errors import CatalogError
+from pipeline_runtime.schema.enforce import enforce
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["read_glue_table"]
+
+
+def read_glue_table(spark: SparkSession, source: PinnedSource, spark_catalog: str) -> DataFrame:
+    """The pinned columns of an Iceberg table, at the snapshot that was current when the pin was checked.
+
+    What was checked is what is read: rows that arrive between the gate and the read wait for the next run.
+    Nothing is read yet; the frame is lazy.
+
+    Raises CatalogError where Spark cannot load the table or the table is not Iceberg, SchemaMismatch where
+    its columns do not fit the pin.
+    """
+    table = source.table
+    fqn = table.identity.fqn
+    if not table.is_iceberg:
+        raise CatalogError(f"{fqn} is not an Iceberg table; this version of the executor reads Iceberg tables only")
+    reader = spark.read
+    if table.current_snapshot is not None:
+        # As an option on `table()`, the snapshot comes with the table's current columns, which are the ones
+        # the gate compared; `VERSION AS OF` would bring those of the snapshot's own time.
+        reader = reader.option("snapshot-id", table.current_snapshot)
+    try:
+        frame = reader.table(quoted(spark_catalog, table.identity.database, table.identity.table))
+    except failures() as error:
+        raise CatalogError(
+            f"{fqn}: the Glue catalog holds it, and Spark cannot load it through {spark_catalog}: "
+            f"{short_message(error)}"
+        ) from error
+    return enforce(frame, source.pinned, fqn)

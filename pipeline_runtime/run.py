@@ -1,0 +1,256 @@
+"""The story of a run: `run` is the one boundary with its one terminal event, `execute` the order of work."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline_runtime.context import ParentRun, RunContext
+from pipeline_runtime.deployment import Deployment, connect
+from pipeline_runtime.descriptor.files import named_files
+from pipeline_runtime.descriptor.load import LoadedDescriptor, load
+from pipeline_runtime.descriptor.v1 import Descriptor, OnFailure
+from pipeline_runtime.engine.catalogs import catalog_name
+from pipeline_runtime.engine.metrics import count_rows, scan_rows
+from pipeline_runtime.engine.run_session import RunSession
+from pipeline_runtime.engine.session import build_session
+from pipeline_runtime.errors import FileProblem, PipelineError, PublishBlocked, Quarantined, RunInterrupted, SuiteError
+from pipeline_runtime.evidence.runs import RunEvidence
+from pipeline_runtime.interrupts import Interrupt, interruptible, uninterrupted
+from pipeline_runtime.lineage.engine import engine_of
+from pipeline_runtime.lineage.facts import RunFacts
+from pipeline_runtime.lineage.provenance import provenance
+from pipeline_runtime.preflight import Plan, preflight
+from pipeline_runtime.progress import Progress
+from pipeline_runtime.publish import publish
+from pipeline_runtime.quality.runner import start_import, validate
+from pipeline_runtime.quality.suite import check_columns
+from pipeline_runtime.readers import READERS
+from pipeline_runtime.reporter import Reporter, as_pipeline_error
+from pipeline_runtime.steps import STEPS
+from pipeline_runtime.steps.plan_guard import check_plan
+from pipeline_runtime.steps.sql import bindings_for
+from pipeline_runtime.steps.sql_guard import used_parameters
+from pipeline_runtime.trace import Trace
+from pipeline_runtime.writers import WRITERS
+from pipeline_runtime.writers.output import output_schema
+from pipeline_runtime.writers.quarantine import write_quarantine
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pipeline_runtime.deployment import SparkStarter
+    from pipeline_runtime.quality.result import ValidationResult
+    from pipeline_runtime.writers.iceberg import StagedBatch
+
+__all__ = ["RunRequest", "execute", "run"]
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the command line asks for. Times are aware and UTC."""
+
+    descriptor: Path
+    run_id: str
+    nominal_time: datetime | None = None
+    parent: ParentRun | None = None
+
+
+def run(
+    request: RunRequest, environ: Mapping[str, str], trace: Trace, start_spark: SparkStarter = build_session
+) -> int:
+    """Runs one pipeline and returns its exit code. START and exactly one terminal event, whatever happens.
+
+    Raises UsageError, with nothing emitted, where the descriptor does not parse or the deployment is unusable.
+    """
+    loaded = load(request.descriptor)
+    pipeline = loaded.descriptor
+    deployment = connect(environ, start_spark)
+    progress = Progress(_first_facts(request, loaded, environ))
+    reporter = Reporter(deployment, progress, trace)
+    session = RunSession(
+        start_spark, namespace=f"cordata.{pipeline.metadata.domain}", job=pipeline.metadata.name, run_id=request.run_id
+    )
+    error: PipelineError | None = None
+    with uninterrupted():
+        reporter.started()
+        trace.stage("descriptor", f"{_title(pipeline)} apiVersion {pipeline.apiVersion.rpartition('/')[2]} OK")
+        try:
+            with interruptible(session.cancel_jobs):
+                execute(loaded, deployment, session, reporter.evidence, progress, trace)
+        except BaseException as failure:
+            error = as_pipeline_error(failure)
+            logging.getLogger(__name__).debug("the run failed", exc_info=failure)
+        code = reporter.ended(error)
+        problem = session.end(reporter.evidence, engine_answers=not isinstance(error, RunInterrupted))
+        if problem is not None:
+            trace.stage("lineage", problem)
+        return code
+
+
+def execute(
+    loaded: LoadedDescriptor,
+    deployment: Deployment,
+    session: RunSession,
+    evidence: RunEvidence,
+    progress: Progress,
+    trace: Trace,
+) -> None:
+    """The order of work. Returns where the batch is published; raises the PipelineError that says why it is not."""
+    pipeline = loaded.descriptor
+    plan = preflight(loaded, named_files(loaded), deployment, trace)
+    progress.learn(
+        source=plan.source,
+        target=plan.target,
+        provenance=provenance(loaded.path, plan.files, domain_root=loaded.domain_root),
+    )
+    start_import()
+    bindings = {
+        step.id: bindings_for(
+            step,
+            used_parameters(plan.bodies[step.id].text),
+            progress.facts.context.nominal_time,
+            plan.bodies[step.id].shown_as,
+        )
+        for step in pipeline.steps
+        if step.id in plan.bodies
+    }
+    spark = _start(session, plan, deployment, trace)
+    frame, counts = _frame(spark, pipeline, plan, bindings, deployment)
+    _check_output(frame, plan)
+    progress.learn(written_schema=output_schema(frame.schema, plan.target))
+    batch = WRITERS[pipeline.target.kind](spark, frame, plan.target, progress.facts.context.run_id)
+    try:
+        _trace_rows(trace, spark, pipeline, plan, counts, deployment)
+        result = validate(batch.audit_frame(), plan.suite)
+        progress.learn(result=result)
+        _judge(spark, pipeline, plan, batch, result, progress, trace)
+        publish(batch, pipeline, plan.tags, deployment, evidence, progress)
+    except Interrupt:
+        # The JVM takes no further call; the branch goes with a later run, or with Iceberg's own retention.
+        raise
+    except BaseException:
+        batch.discard()
+        raise
+    _trace_write(trace, pipeline, progress)
+
+
+def _first_facts(request: RunRequest, loaded: LoadedDescriptor, environ: Mapping[str, str]) -> RunFacts:
+    """What is known before any work: enough for a START event, and for a FAIL right after it."""
+    try:
+        files = named_files(loaded)
+        named = [*files.sql.values(), files.suite]
+    except FileProblem:
+        named = []  # `execute` says what is wrong with them, after START.
+    return RunFacts(
+        context=RunContext(
+            run_id=request.run_id,
+            descriptor_path=loaded.path,
+            domain_root=loaded.domain_root,
+            started_at=datetime.now(UTC),
+            nominal_time=request.nominal_time,
+            parent=request.parent,
+        ),
+        descriptor=loaded.descriptor,
+        engine=engine_of(environ),
+        provenance=provenance(loaded.path, named, domain_root=loaded.domain_root),
+    )
+
+
+def _start(session: RunSession, plan: Plan, deployment: Deployment, trace: Trace) -> SparkSession:
+    owner = plan.source.table.identity.account
+    with trace.waiting("starting Spark"):
+        return session.start(
+            warehouse="/".join(plan.target.location.split("/")[:3]),
+            foreign_accounts=(owner,) if owner != deployment.account else (),
+            endpoint=deployment.endpoint,
+        )
+
+
+def _frame(
+    spark: SparkSession,
+    pipeline: Descriptor,
+    plan: Plan,
+    bindings: Mapping[str, Mapping[str, object]],
+    deployment: Deployment,
+) -> tuple[DataFrame, dict[str, Callable[[], int | None]]]:
+    """The steps' last frame, not computed yet, and for each step what counts its rows once it is."""
+    for body in plan.bodies.values():
+        check_plan(spark, body.text, body.shown_as)
+    source = plan.source
+    frame = READERS[pipeline.source.kind](spark, source, catalog_name(source.table.identity, deployment.account))
+    counts: dict[str, Callable[[], int | None]] = {}
+    for step in pipeline.steps:
+        body = plan.bodies[step.id]
+        frame = STEPS[step.kind](frame, step, body.text, body.shown_as, bindings[step.id])
+        frame, counts[step.id] = count_rows(frame, f"step {step.id}")
+    return frame, counts
+
+
+def _check_output(frame: DataFrame, plan: Plan) -> None:
+    """A suite that asks for columns which the steps do not produce is refused before anything is written."""
+    problems = check_columns(plan.suite, frame.columns)
+    if problems:
+        raise SuiteError(problems)
+
+
+def _judge(
+    spark: SparkSession,
+    pipeline: Descriptor,
+    plan: Plan,
+    batch: StagedBatch,
+    result: ValidationResult,
+    progress: Progress,
+    trace: Trace,
+) -> None:
+    """What the verdict means for the batch: returns where it may be published."""
+    failing = [str(assertion) for assertion in result.failed]
+    trace.stage("expect", f"{result.suite} {result.summary}", *failing)
+    if result.success:
+        return
+    match pipeline.expectations.on_failure:
+        case OnFailure.BLOCK_PUBLISH:
+            raise PublishBlocked(pipeline.metadata.name, result)
+        case OnFailure.QUARANTINE:
+            kept = write_quarantine(spark, batch, plan.quarantine, progress.facts.context.run_id)
+            progress.learn(published=kept)
+            raise Quarantined(pipeline.metadata.name, kept.identity.fqn, result)
+        case OnFailure.WARN:
+            trace.stage("WARNING", f"{pipeline.metadata.name}: published all the same (on_failure: warn)")
+
+
+def _trace_rows(
+    trace: Trace,
+    spark: SparkSession,
+    pipeline: Descriptor,
+    plan: Plan,
+    counts: Mapping[str, Callable[[], int | None]],
+    deployment: Deployment,
+) -> None:
+    identity = plan.source.table.identity
+    scanned = scan_rows(spark, f"{catalog_name(identity, deployment.account)}.{identity.fqn}")
+    trace.stage("read", f"{pipeline.source.kind} {_rows(scanned)}", rows=scanned)
+    for step in pipeline.steps:
+        rows = counts[step.id]()
+        trace.stage("step", f"{step.id} ({step.kind}) {_rows(rows)}", rows=rows)
+
+
+def _trace_write(trace: Trace, pipeline: Descriptor, progress: Progress) -> None:
+    published = progress.facts.published
+    if published is None or not published.replaced:
+        trace.stage("write", f"{pipeline.target.fqn} {pipeline.target.kind}, the output has no rows: nothing replaced")
+        return
+    extent = f"{published.partitions:,} partitions" if pipeline.target.partition_by else "whole table"
+    trace.stage("write", f"{pipeline.target.fqn} {pipeline.target.kind}, {extent}", rows=published.rows)
+
+
+def _rows(count: int | None) -> str:
+    return "rows unknown" if count is None else f"{count:,} rows"
+
+
+def _title(pipeline: Descriptor) -> str:
+    return f"{pipeline.metadata.name} ({pipeline.metadata.domain})"

@@ -1,0 +1,129 @@
+"""What every test shares: one stand-in for AWS, one Spark session."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+JARS = Path(os.environ.get("PIPELINE_RUNTIME_JARS", ROOT / ".cache" / "jars" / "glue-5.1"))
+REGION = "eu-central-1"
+
+
+@dataclass(frozen=True)
+class Aws:
+    """The stand-in for AWS: moto's server with AWS's own rules where moto lacks them."""
+
+    endpoint: str
+    region: str = REGION
+
+    def client(self, service: str, account: str = "testing") -> Any:
+        """A boto3 client; `account` is an access key id, 12 digits of which choose the account."""
+        import boto3
+
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint,
+            region_name=self.region,
+            aws_access_key_id=account,
+            aws_secret_access_key="testing",
+        )
+
+    def reset(self) -> None:
+        """Forget everything, as in a new account."""
+        urllib.request.urlopen(urllib.request.Request(f"{self.endpoint}/moto-api/reset", method="POST")).close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args!r} ended with {process.returncode} before it answered")
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError(f"{url} did not answer within {seconds} s")
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[Aws]:
+    """AWS for the whole session; tests keep apart by their own buckets and databases."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sandbox.fakes.aws", "--port", str(port)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    endpoint = f"http://127.0.0.1:{port}"
+    environment = {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    before = {key: os.environ.get(key) for key in environment}
+    try:
+        wait_until_up(f"{endpoint}/moto-api/data.json", process)
+        os.environ.update(environment)
+        yield Aws(endpoint)
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def jars() -> list[Path]:
+    """The JARs of the engine: Iceberg, its AWS bundle, the listener, S3A."""
+    found = sorted(JARS.glob("*.jar"))
+    assert found, f"no JARs in {JARS}: run `make setup`"
+    return found
+
+
+@pytest.fixture(scope="session")
+def spark(aws: Aws, jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The one Spark session: Iceberg's GlueCatalog on the stand-in for AWS, as on Glue."""
+    from pipeline_runtime.engine.session import build_session, session_settings
+
+    aws.client("s3").create_bucket(Bucket="test-lake", CreateBucketConfiguration={"LocationConstraint": REGION})
+    session = build_session(
+        "tests",
+        {
+            **session_settings(warehouse="s3://test-lake/warehouse", endpoint=aws.endpoint),
+            "spark.master": "local[2]",
+            "spark.driver.memory": "2g",
+            "spark.jars": ",".join(map(str, jars)),
+            "spark.sql.shuffle.partitions": "2",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark-warehouse")),
+        },
+    )
+    yield session
+    session.stop()
