@@ -50,7 +50,7 @@ def first_rows(table: str, settings: Mapping[str, str]) -> list[str] | None:
         }.items()
     }
     try:
-        found = GlueCatalog("sandbox", **properties).load_table(table)
+        found = GlueCatalog("sandbox", None, **properties).load_table(table)
     except NoSuchTableError:
         return None
     rows = found.scan(limit=ROWS).to_arrow().to_pylist()

@@ -97,7 +97,7 @@ def create_statement(table: str, location: str) -> str:
     columns = ",\n".join(f"  {name} {spec}" for name, spec in COLUMNS.items())
     return (
         f"CREATE TABLE {table} (\n{columns}\n) USING iceberg PARTITIONED BY (days(booked_at)) "
-        f"LOCATION '{location}' TBLPROPERTIES ('format-version' = '2')"
+        f"LOCATION '{location}' TBLPROPERTIES ('format-version' = '2', 'write.parquet.compression-codec' = 'snappy')"
     )
 
 
