@@ -71,5 +71,5 @@ def received(run_id: str, folder: Path) -> list[tuple[Path, dict[str, dict[str, 
         event = json.loads(file.read_bytes())
         if event.get("run", {}).get("runId") == run_id:
             found.append((file, event))
-    order = {"START": 0, "OTHER": 1}
-    return sorted(found, key=lambda each: order.get(str(each[1]["eventType"]), 2))
+    order = {"START": 0, "OTHER": 2}
+    return sorted(found, key=lambda each: order.get(str(each[1]["eventType"]), 1))

@@ -31,6 +31,9 @@ def catalog_settings(name: str, *, account: str | None, warehouse: str, endpoint
         f"{prefix}.catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
         f"{prefix}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
         f"{prefix}.warehouse": warehouse,
+        # A remembered table hides what was committed meanwhile: a run that looked at its target, wrote to a branch
+        # for longer than the memory lasts, and looked again, did not find its own snapshot.
+        f"{prefix}.cache-enabled": "false",
         # Iceberg would refuse database names with a hyphen, which Glue has.
         f"{prefix}.glue.skip-name-validation": "true",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.lake.places import BUCKETS, RAW, REGION, TABLE
@@ -47,9 +48,8 @@ _INPUT_KEYS = frozenset(
 def create_buckets(s3: S3Client) -> None:
     """The domain's two buckets, where they do not exist yet."""
     region = cast("BucketLocationConstraintType", REGION)
-    existing = {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}
     for bucket in BUCKETS.values():
-        if bucket not in existing:
+        with suppress(s3.exceptions.BucketAlreadyExists, s3.exceptions.BucketAlreadyOwnedByYou):
             s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": region})
 
 

@@ -26,6 +26,7 @@ from sandbox.lake.catalog import (
 from sandbox.lake.drift import publish_drift
 from sandbox.lake.places import BUCKETS, RAW, SOURCE_LOCATION, TABLE
 from sandbox.lake.transactions import ROWS, create_statement, transactions
+from sandbox.spark_conf import LOCAL, log_settings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -39,20 +40,6 @@ DRIFTED_AMOUNTS = 2.6
 
 #: The table Parameter that remembers what was seeded, and so whether to seed again.
 _SEEDED = "sandbox.seeded"
-
-_QUIET = """\
-status = error
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %p %c{1}: %m%n
-# The gateway that Python talks to would announce its own level otherwise.
-logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
-logger.gateway.level = error
-"""
 
 
 def require_stand_in() -> None:
@@ -111,20 +98,17 @@ def seeding_session(jars: Path, scratch: Path) -> SparkSession:
     """A quiet session on the sample lake, without the lineage listener: seeding is nobody's run."""
     from pipeline_runtime.engine.session import build_session, session_settings
 
-    log_settings = scratch / "log4j2.properties"
-    log_settings.write_text(_QUIET, encoding="utf-8")
+    log_file = scratch / "log4j2.properties"
+    log_file.write_text(log_settings(), encoding="utf-8")
     os.environ.pop("SPARK_CONF_DIR", None)
     return build_session(
         "sandbox-seed",
         {
             **session_settings(warehouse=f"s3://{BUCKETS[RAW]}/", endpoint=os.environ.get("AWS_ENDPOINT_URL")),
-            "spark.master": "local[*]",
-            "spark.driver.memory": "2g",
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_settings.as_uri()}",
+            **LOCAL,
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_file.as_uri()}",
             "spark.jars": ",".join(str(jar) for jar in sorted(jars.glob("*.jar"))),
-            "spark.sql.shuffle.partitions": "4",
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-            "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
         },
     )
@@ -157,6 +141,8 @@ def main(argv: list[str] | None = None) -> int:
     except SandboxError as error:
         print(f"sandbox: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
