@@ -8,6 +8,7 @@ PipelineError
 ├── FileProblem                a file the descriptor names is missing, unreadable or outside its domain
 ├── SuiteError                 the expectation suite or a baseline is wrong
 ├── SqlRefused                 a step's SQL is not one plain SELECT over `frame`, or its parameters do not fit
+├── ModuleRefused              a step's module is no Python, or has no `transform(frame, params)`
 ├── CatalogError               the catalog does not hold what the descriptor names
 │   ├── TableNotFound
 │   ├── PinNotRetrievable      nothing records what the pinned version looked like
@@ -20,6 +21,8 @@ PipelineError
 │   ├── UnknownTagValue
 │   └── TagsRefused            Lake Formation answered, and the answer holds failures
 ├── LocationRefused            a target location that could destroy something
+├── ChangeLogRefused           a change log that nothing orders, or that lacks what its Parameters name
+├── ReaderUnusable             a domain's own reader cannot be loaded, or failed
 ├── SchemaMismatch             rows that cannot be held in the pinned or declared types without loss
 ├── OutputRefused              the steps' output does not fit the target
 ├── StepFailed                 a step failed while Spark analysed or ran it
@@ -27,6 +30,7 @@ PipelineError
 ├── Quarantined                the suite failed and the batch went to quarantine: exit 3
 ├── WriteFailed                the write failed; nothing was published
 ├── RegistrationFailed         the data is published, its registration is not
+├── ReleaseRefused             there is nothing to release, or someone else is releasing it
 ├── EvidenceFailed             the evidence prefix cannot be read or written
 ├── RunInterrupted             SIGTERM or an interrupt from the keyboard
 └── EngineFailed               anything else: Spark, Python, the network
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CatalogConflict",
     "CatalogError",
+    "ChangeLogRefused",
     "ConfigurationError",
     "DescriptorError",
     "EngineFailed",
@@ -54,6 +59,7 @@ __all__ = [
     "FileProblem",
     "ForeignTarget",
     "LocationRefused",
+    "ModuleRefused",
     "OutputRefused",
     "PinAhead",
     "PinNotRetrievable",
@@ -62,7 +68,9 @@ __all__ = [
     "Problem",
     "PublishBlocked",
     "Quarantined",
+    "ReaderUnusable",
     "RegistrationFailed",
+    "ReleaseRefused",
     "RunInterrupted",
     "SchemaDrift",
     "SchemaMismatch",
@@ -138,6 +146,10 @@ class SqlRefused(_ManyProblems):
     """A step's SQL is not one plain SELECT over `frame`, or its parameters do not fit."""
 
 
+class ModuleRefused(_ManyProblems):
+    """A step's module is no Python, or has no `transform(frame, params)`. Nothing of it was run."""
+
+
 class CatalogError(PipelineError):
     """The catalog does not hold what the descriptor names."""
 
@@ -195,6 +207,14 @@ class LocationRefused(PipelineError, ValueError):
     """The target's location is empty, a bucket's root, climbs, or overlaps another table's."""
 
 
+class ChangeLogRefused(PipelineError):
+    """A change log has no order, or lacks a column that its table's Parameters name. Nothing was read."""
+
+
+class ReaderUnusable(PipelineError):
+    """A domain's own reader (an entry point) is not there, cannot be loaded, or failed."""
+
+
 class SchemaMismatch(PipelineError):
     """Values that the pinned or declared type cannot hold without loss, or a column that is not there."""
 
@@ -204,7 +224,7 @@ class OutputRefused(PipelineError):
 
 
 class StepFailed(PipelineError):
-    """A step failed while Spark analysed or ran it."""
+    """A step failed while Spark analysed it, or while its Python ran."""
 
 
 class PublishBlocked(PipelineError):
@@ -232,6 +252,10 @@ class WriteFailed(PipelineError):
 
 class RegistrationFailed(PipelineError):
     """The data is published; registering its contract with the catalog failed."""
+
+
+class ReleaseRefused(PipelineError):
+    """There is no quarantined batch to release, or someone else is releasing it. Nothing was published."""
 
 
 class EvidenceFailed(PipelineError, OSError):

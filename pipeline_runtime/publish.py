@@ -15,12 +15,13 @@ from pipeline_runtime.interrupts import uninterrupted
 from pipeline_runtime.lineage.values import utc_text
 
 if TYPE_CHECKING:
+    from pipeline_runtime.catalog.table import TableIdentity
     from pipeline_runtime.deployment import Deployment
     from pipeline_runtime.descriptor.v1 import Descriptor
     from pipeline_runtime.progress import Progress
-    from pipeline_runtime.writers.iceberg import StagedBatch
+    from pipeline_runtime.writers.staged import StagedBatch
 
-__all__ = ["publish"]
+__all__ = ["publish", "register"]
 
 
 def publish(
@@ -39,7 +40,7 @@ def publish(
     waits until all of it is done.
     """
     with uninterrupted():
-        if batch.snapshot_id is None:
+        if batch.is_empty:
             progress.learn(published=batch.publish())
             return
         identity = batch.plan.identity
@@ -52,12 +53,17 @@ def publish(
                 _restored(deployment, batch, previous)
             raise
         progress.learn(published=published, tags=tags)
-        try:
-            set_parameters(deployment.glue, identity, _contract(pipeline))
-        except CatalogError as error:
-            raise RegistrationFailed(
-                f"{identity.fqn} is published, but its contract is not registered: {error} Run again to register it."
-            ) from error
+        register(pipeline, identity, deployment)
+
+
+def register(pipeline: Descriptor, identity: TableIdentity, deployment: Deployment) -> None:
+    """Writes the published contract to the table's Parameters. Raises RegistrationFailed."""
+    try:
+        set_parameters(deployment.glue, identity, _contract(pipeline))
+    except CatalogError as error:
+        raise RegistrationFailed(
+            f"{identity.fqn} is published, but its contract is not registered: {error} Run again to register it."
+        ) from error
 
 
 def _staged(batch: StagedBatch) -> Staged:
@@ -67,6 +73,7 @@ def _staged(batch: StagedBatch) -> Staged:
         staged_at=utc_text(datetime.now(UTC)),
         snapshot_id=batch.snapshot_id,
         branch=batch.branch,
+        locations=batch.locations,
     )
 
 

@@ -50,6 +50,7 @@ def described(s3: S3Client, found: TableTypeDef, region: str) -> CatalogTable:
             is_iceberg=False,
             partition_columns=tuple(key["Name"] for key in found.get("PartitionKeys", [])),
             parameters=parameters,
+            input_format=found.get("StorageDescriptor", {}).get("InputFormat") or None,
         )
     metadata_location = parameters.get("metadata_location")
     if metadata_location is None:

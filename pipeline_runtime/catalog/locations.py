@@ -6,10 +6,15 @@ import re
 
 from pipeline_runtime.errors import CatalogError
 
-__all__ = ["bucket_and_key", "normal_location", "overlap"]
+__all__ = ["RUNS", "bucket_and_key", "normal_location", "overlap", "table_root"]
+
+#: Where the parquet writer keeps each run's files, inside a table's prefix: `<prefix>/_runs/<run>/`. Whatever scans a
+#: prefix for data or for partitions (Athena, Spark, MSCK REPAIR, crawlers) passes over a name with an underscore.
+RUNS = "_runs"
 
 #: Hadoop's file systems for one and the same store.
 _S3 = re.compile(r"^s3[an]?://", re.IGNORECASE)
+_RUN_FOLDER = re.compile(rf"/{RUNS}/[^/]+$")
 
 
 def normal_location(location: str) -> str:
@@ -23,6 +28,11 @@ def bucket_and_key(uri: str) -> tuple[str, str]:
         raise CatalogError(f"{uri} is not an s3:// location")
     bucket, _, key = _S3.sub("", uri).partition("/")
     return bucket, key
+
+
+def table_root(location: str) -> str:
+    """The prefix that a table owns: its location, without the run's folder that a parquet publish adds to it."""
+    return _RUN_FOLDER.sub("", normal_location(location))
 
 
 def overlap(one: str, other: str) -> bool:

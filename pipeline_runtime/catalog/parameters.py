@@ -11,11 +11,17 @@ from collections.abc import Mapping
 from typing import Final
 
 __all__ = [
+    "CDC_BEFORE_PREFIX",
     "CDC_SEQUENCE",
+    "CDC_STRICT",
     "CDC_TIMESTAMP",
     "DEPRECATED_AFTER",
     "DOMAIN",
+    "FIRST_RUN",
     "FRESHNESS_SLA",
+    "JDBC_PARTITIONS",
+    "JDBC_PARTITION_COLUMN",
+    "JDBC_SECRET",
     "MEANINGS",
     "OWNER",
     "PIPELINE",
@@ -33,12 +39,18 @@ PUBLISHED_BY: Final = "cordata.published_by"
 PUBLISHED_RELEASE: Final = "cordata.published_release"
 CDC_SEQUENCE: Final = "cordata.cdc_sequence"
 CDC_TIMESTAMP: Final = "cordata.cdc_timestamp"
+CDC_BEFORE_PREFIX: Final = "cordata.cdc_before_prefix"
+CDC_STRICT: Final = "cordata.cdc_strict"
 DEPRECATED_AFTER: Final = "cordata.deprecated_after"
 FRESHNESS_SLA: Final = "cordata.freshness_sla"
+JDBC_SECRET: Final = "cordata.jdbc_secret"  # noqa: S105 - a name
+JDBC_PARTITION_COLUMN: Final = "cordata.jdbc_partition_column"
+JDBC_PARTITIONS: Final = "cordata.jdbc_partitions"
 DOMAIN: Final = "cordata.domain"
 PIPELINE: Final = "cordata.pipeline"
 OWNER: Final = "cordata.owner"
 RUN_ID: Final = "cordata.run_id"
+FIRST_RUN: Final = "cordata.first_run"
 
 #: Every key and what its value means; the documentation's table is made of this.
 MEANINGS: Final[Mapping[str, str]] = {
@@ -47,10 +59,16 @@ MEANINGS: Final[Mapping[str, str]] = {
     PUBLISHED_RELEASE: "The release of that application, e.g. v4.12.0.",
     CDC_SEQUENCE: "The column that orders changes of one key within one commit timestamp.",
     CDC_TIMESTAMP: "The column that holds a change's commit timestamp.",
+    CDC_BEFORE_PREFIX: "What the names of before-image columns start with, e.g. BI_; a changed key needs them.",
+    CDC_STRICT: "true: a change log that updates a row which never came fails the run; else it is a warning.",
     DEPRECATED_AFTER: "The date (ISO 8601) after which the table's consumers should have left it.",
     FRESHNESS_SLA: "How old the product may get: an ISO 8601 duration in its author's spelling, e.g. PT4H.",
+    JDBC_SECRET: "The secret in Secrets Manager with the username and password of a JDBC table's database.",
+    JDBC_PARTITION_COLUMN: "The column by whose ranges a JDBC table is read in parallel; else its first primary key.",
+    JDBC_PARTITIONS: "How many queries read a JDBC table at a time; 8 where it is not set, 1 for a single query.",
     DOMAIN: "The domain that owns the product.",
     PIPELINE: "The pipeline that publishes the product: its descriptor's name.",
     OWNER: "Whom to address about the product; Glue's own Owner does not survive an Iceberg commit.",
     RUN_ID: "The run that published last: a UUID.",
+    FIRST_RUN: "Until anything is published: the run that created the table. An Iceberg table keeps it as a property.",
 }

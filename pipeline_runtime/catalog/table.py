@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pipeline_runtime.schema.columns import Schema
 
-__all__ = ["QUARANTINE_SUFFIX", "CatalogTable", "PinnedSource", "TableIdentity"]
+if TYPE_CHECKING:
+    from pipeline_runtime.catalog.connections import JdbcEndpoint
+
+__all__ = ["QUARANTINE_SUFFIX", "CatalogTable", "Partition", "PinnedSource", "TableIdentity"]
 
 #: What is added to a target's table name and location to name its quarantine.
 QUARANTINE_SUFFIX = "__quarantine"
@@ -46,7 +50,8 @@ class CatalogTable:
 
     `version` is Glue's VersionId; `location` an s3:// prefix without a trailing slash. `partition_columns` are
     the columns partitioned by their own value; `hidden_partitions` are an Iceberg table's other partition
-    fields, as text such as `day(event_time)`.
+    fields, as text such as `day(event_time)`. `input_format` is the Hive class that reads the files, None where
+    the catalog does not say.
     """
 
     identity: TableIdentity
@@ -59,13 +64,31 @@ class CatalogTable:
     metadata_location: str | None = None
     current_snapshot: int | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
+    input_format: str | None = None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A registered partition: its values as the catalog's text, in the order of the keys, None for NULL.
+
+    `location` is an s3:// prefix without a trailing slash.
+    """
+
+    values: tuple[str | None, ...]
+    location: str
+
+    def shown(self, keys: Sequence[str]) -> str:
+        """`dt=2026-08-01/country=DE`, for a message."""
+        return "/".join(f"{key}={value}" for key, value in zip(keys, self.values, strict=True))
 
 
 @dataclass(frozen=True)
 class PinnedSource:
     """A source whose columns were compared with its pin and found the same.
 
-    `pinned` is the reference schema that the pin names; `table` what the catalog holds now.
+    `pinned` is the reference schema that the pin names; `table` what the catalog holds now. `partitions` are
+    those registered then; empty where the reader does not go by registered partitions. `jdbc` is the database
+    behind a source of kind `jdbc`, None for every other kind.
     """
 
     table: CatalogTable
@@ -73,3 +96,5 @@ class PinnedSource:
     pinned_version: int
     published_by: str | None = None
     published_release: str | None = None
+    partitions: tuple[Partition, ...] = ()
+    jdbc: JdbcEndpoint | None = None

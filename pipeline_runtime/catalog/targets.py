@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.catalog.answers import is_denied, named, refusals_as, refused
 from pipeline_runtime.catalog.glue import described, identity_of
-from pipeline_runtime.catalog.locations import normal_location, overlap
+from pipeline_runtime.catalog.locations import normal_location, overlap, table_root
 from pipeline_runtime.catalog.lookup import find_database, find_table
 from pipeline_runtime.catalog.table import QUARANTINE_SUFFIX, CatalogTable, TableIdentity
 from pipeline_runtime.descriptor.location import location_problem
@@ -47,7 +47,7 @@ def inspect_target(target: Target, glue: GlueClient, s3: S3Client, *, region: st
     return existing
 
 
-def check_location(location: str, target: TableIdentity, source: CatalogTable, glue: GlueClient) -> None:
+def check_location(location: str, target: TableIdentity, source: CatalogTable | None, glue: GlueClient) -> None:
     """Raises LocationRefused for a location at which writing the target could destroy something else.
 
     That is one that no table should have (empty, a bucket's root, climbing), and one that lies in or around
@@ -57,13 +57,14 @@ def check_location(location: str, target: TableIdentity, source: CatalogTable, g
     problem = location_problem(location)
     if problem is not None:
         raise LocationRefused(f"{target.fqn}: location {problem}")
-    _refuse_overlap(location, target, f"the source {source.identity.fqn}", source.location)
+    if source is not None:
+        _refuse_overlap(location, target, f"the source {source.identity.fqn}", table_root(source.location))
     own = (target, replace(target, table=target.table + QUARANTINE_SUFFIX))
     for found in _tables(glue):
         place = found.get("StorageDescriptor", {}).get("Location", "")
         holder = _holder(found, target.region)
         if place and holder not in own:
-            _refuse_overlap(location, target, holder.fqn, place)
+            _refuse_overlap(location, target, holder.fqn, table_root(place))
 
 
 def _foreign(subject: str, owner: str, account: str) -> ForeignTarget:
@@ -95,9 +96,9 @@ def _check_partitions(target: Target, existing: CatalogTable) -> None:
 
 def _check_place(target: Target, existing: CatalogTable) -> None:
     declared = normal_location(target.location)
-    if declared != existing.location:
+    if declared != table_root(existing.location):
         raise CatalogError(
-            f"{target.fqn} is at {existing.location}, the descriptor says location: {declared}. "
+            f"{target.fqn} is at {table_root(existing.location)}, the descriptor says location: {declared}. "
             "Say where the table is, or publish under another table name."
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from pipeline_runtime.catalog.answers import code_of, named, refused
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_glue.type_defs import TableInputTypeDef, TableTypeDef
 
-__all__ = ["set_parameters"]
+__all__ = ["change_table", "set_parameters"]
 
 #: Seconds before the second attempt; doubled for each further one.
 _PAUSE = 0.1
@@ -28,9 +28,36 @@ def set_parameters(
     """Sets table Parameters, removing those whose value is None; everything else of the table stays as it is.
 
     Returns what the changed keys held before, None for those that were not there: passing it back undoes the
-    change. Makes no update where nothing changes. UpdateTable replaces the whole definition, so it is sent back
-    as just read, under the version just read: where another writer was faster, the definition is read again.
-    Raises CatalogConflict after `attempts`, TableNotFound, CatalogError.
+    change. Makes no update where nothing changes. Raises CatalogConflict after `attempts`, TableNotFound,
+    CatalogError.
+    """
+    previous: dict[str, str | None] = {}
+
+    def with_parameters(table: TableInputTypeDef) -> TableInputTypeDef:
+        parameters = table.get("Parameters", {})
+        previous.clear()
+        previous.update({key: parameters.get(key) for key, value in changes.items() if parameters.get(key) != value})
+        wanted = {**parameters, **changes}
+        return {**table, "Parameters": {key: value for key, value in wanted.items() if value is not None}}
+
+    change_table(glue, identity, with_parameters, f"set {', '.join(sorted(changes))}", attempts=attempts)
+    return previous
+
+
+def change_table(
+    glue: GlueClient,
+    identity: TableIdentity,
+    change: Callable[[TableInputTypeDef], TableInputTypeDef],
+    doing: str,
+    *,
+    attempts: int = 5,
+) -> None:
+    """Replaces a table's definition by what `change` makes of it; no update where that is the same.
+
+    UpdateTable replaces the whole definition, so `change` gets it as just read and it is sent under the version
+    just read: where another writer was faster, it is read and changed again, so `change` may be called several
+    times. `doing` says in messages what was attempted. Raises CatalogConflict after `attempts`, TableNotFound,
+    CatalogError.
     """
     from botocore.exceptions import ClientError
 
@@ -39,35 +66,35 @@ def set_parameters(
             # Random, so that two jobs that collided do not collide again.
             time.sleep(_PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))  # noqa: S311
         try:
-            return _try_to_set(glue, identity, changes)
+            _try_to_change(glue, identity, change)
         except ClientError as error:
             code = code_of(error)
             if code == "EntityNotFoundException":
                 raise TableNotFound(f"{identity.fqn} is not in {named(identity.account)}") from error
             if code != "ConcurrentModificationException":
                 raise CatalogError(refused(error, f"update {identity.fqn} in {named(identity.account)}")) from error
+        else:
+            return
     raise CatalogConflict(
         f"{identity.fqn} in {named(identity.account)}: another writer changed the table in each of {attempts} "
-        f"attempts to set {', '.join(sorted(changes))}. Nothing of ours was set; run again when it is quieter."
+        f"attempts to {doing}. Nothing of ours was set; run again when it is quieter."
     )
 
 
-def _try_to_set(glue: GlueClient, identity: TableIdentity, changes: Mapping[str, str | None]) -> dict[str, str | None]:
+def _try_to_change(
+    glue: GlueClient, identity: TableIdentity, change: Callable[[TableInputTypeDef], TableInputTypeDef]
+) -> None:
     table = glue.get_table(CatalogId=identity.account, DatabaseName=identity.database, Name=identity.table)["Table"]
-    parameters = table.get("Parameters", {})
-    previous = {key: parameters.get(key) for key, value in changes.items() if parameters.get(key) != value}
-    if previous:
-        wanted = {**parameters, **changes}
-        table_input = _as_input(glue, table)
-        table_input["Parameters"] = {key: value for key, value in wanted.items() if value is not None}
+    held = _as_input(glue, table)
+    wanted = change(held)
+    if wanted != held:
         glue.update_table(
             CatalogId=identity.account,
             DatabaseName=identity.database,
-            TableInput=table_input,
+            TableInput=wanted,
             VersionId=table["VersionId"],
             SkipArchive=True,  # archiving each registration would fill the account's quota of table versions
         )
-    return previous
 
 
 def _as_input(glue: GlueClient, table: TableTypeDef) -> TableInputTypeDef:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
 
-__all__ = ["count_rows", "scan_rows"]
+__all__ = ["count_rows", "observed", "scan_rows", "unnamed_scan_rows"]
 
 _DRAIN_MILLISECONDS = 10_000
 _SCAN_METRIC = "number of output rows"
@@ -28,14 +28,15 @@ def count_rows(frame: DataFrame, name: str) -> tuple[DataFrame, Callable[[], int
     from pyspark.sql import functions as F  # noqa: N812
 
     observation = Observation(name)
-    observed = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
+    counted = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
+    return counted, lambda: observed(frame.sparkSession, observation, "rows")
 
-    def rows() -> int | None:
-        _drain(frame.sparkSession)
-        found = _within(1.0, lambda: observation.get)
-        return None if found is None else found.get("rows")
 
-    return observed, rows
+def observed(spark: SparkSession, observation: Observation, metric: str) -> int | None:
+    """What the first action on an observed frame found; None until one has run. No Spark job."""
+    _drain(spark)
+    found = _within(1.0, lambda: observation.get)
+    return None if found is None else found.get(metric)
 
 
 def scan_rows(spark: SparkSession, table_name: str) -> int | None:
@@ -44,29 +45,51 @@ def scan_rows(spark: SparkSession, table_name: str) -> int | None:
     `table_name` is `<catalog>.<database>.<table>`, unquoted. A table that is scanned more than once in the
     query counts once, with its largest scan. Filters that the table's format applied are already applied.
     """
+
+    return _newest(spark, lambda name: name == f"BatchScan {table_name}", max)
+
+
+def unnamed_scan_rows(spark: SparkSession) -> int | None:
+    """Rows that the newest query with a counted frame took out of files or a database, over all of its scans.
+
+    Spark names such scans after their kind, not after the table. Folders read in several groups are one source;
+    what reads the written files back, to judge them, counts nothing (`count_rows`) and so is none.
+    """
+    return _newest(spark, lambda name: name.startswith("Scan "), sum, beside="CollectMetrics")
+
+
+def _newest(
+    spark: SparkSession,
+    is_scan: Callable[[str], bool],
+    combined: Callable[[list[int]], int],
+    beside: str | None = None,
+) -> int | None:
+    """The rows of the newest query that has such scans, combined; with `beside`, only where it has that node too."""
     from py4j.protocol import Py4JError
 
     try:
         _drain(spark)
-        return next(_scans(spark, f"BatchScan {table_name}"), None)
+        counts = next(_scans(spark, is_scan, beside), None)
     except Py4JError:
         return None
+    return None if counts is None else combined(counts)
 
 
-def _scans(spark: SparkSession, node_name: str) -> Iterator[int]:
-    """Rows of that scan in each query that has one, the newest query first."""
+def _scans(spark: SparkSession, is_scan: Callable[[str], bool], beside: str | None) -> Iterator[list[int]]:
+    """Rows of each such scan of each query that has one, the newest query first."""
     store = spark._jsparkSession.sharedState().statusStore()
     executions = store.executionsList()
     for position in range(executions.size() - 1, -1, -1):
         query = executions.apply(position).executionId()
-        scans = [node for node in _items(store.planGraph(query).allNodes()) if node.name().strip() == node_name]
-        if not scans:
+        nodes = [(node.name().strip(), node) for node in _items(store.planGraph(query).allNodes())]
+        scans = [node for name, node in nodes if is_scan(name)]
+        if not scans or (beside is not None and beside not in {name for name, _ in nodes}):
             continue
         values = store.executionMetrics(query)
         counts = [_number(values.get(metric.accumulatorId())) for node in scans for metric in _row_metrics(node)]
         known = [count for count in counts if count is not None]
         if known:
-            yield max(known)
+            yield known
 
 
 def _row_metrics(node: Any) -> Iterator[Any]:

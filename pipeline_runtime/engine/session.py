@@ -23,6 +23,9 @@ def session_settings(*, warehouse: str, foreign_accounts: Iterable[str] = (), en
         "spark.sql.session.timeZone": "UTC",
         # The default of 3.5, said aloud: on 4.x it is the other, and the same SQL would answer otherwise.
         "spark.sql.ansi.enabled": "false",
+        # What Athena, Redshift and Iceberg read and write: not INT96, and no second calendar for old dates.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
         # Or a step's text could read the driver's environment through ${env:…}, even inside quotes.
         "spark.sql.variable.substitute": "false",
         **catalog_settings(OWN_CATALOG, account=None, warehouse=warehouse, endpoint=endpoint),

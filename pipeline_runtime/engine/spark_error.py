@@ -12,6 +12,8 @@ _PLAN = re.compile(r";\n\s*[!']*\w.*", re.DOTALL)
 _ECHO = re.compile(r"\n+== SQL[ (].*", re.DOTALL)
 _STACK = re.compile(r"\n+(?:\s+at |JVM stacktrace:).*", re.DOTALL)
 _PYTHON_STACK = "Traceback (most recent call last)"
+#: In a Python worker's stack, the lines that are a domain's own.
+_DOMAIN_LINE = re.compile(r'File "(?P<file>[^"]*/transforms/[^"]+\.py)", line (?P<line>\d+)')
 
 
 def failures() -> tuple[type[Exception], ...]:
@@ -32,9 +34,16 @@ def short_message(error: BaseException) -> str:
         text = noise.sub("", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if any(line.startswith(_PYTHON_STACK) for line in lines):
-        lines = lines[-1:]  # a Python function's own error; above it are the worker's file names
+        # A Python function's own error; above it are the worker's file names, the domain's among them.
+        lines = [*_domain_places(lines), *lines[-1:]]
     short = " ".join(lines)
     return short if len(short) <= _LIMIT else short[: _LIMIT - 1] + "…"
+
+
+def _domain_places(lines: list[str]) -> list[str]:
+    """`<file>:<line>:` of the innermost line that is a domain's own; nothing where there is none."""
+    found = [match for line in lines if (match := _DOMAIN_LINE.search(line))]
+    return [f"{found[-1]['file']}:{found[-1]['line']}:"] if found else []
 
 
 def _jvm_message(cause: object) -> str | None:

@@ -46,6 +46,11 @@ class LocalStore:
             except FileNotFoundError:
                 return None
 
+    def delete(self, key: str) -> None:
+        path = self._path(key)
+        with _failing_as_evidence(path):
+            path.unlink(missing_ok=True)
+
     def keys(self, prefix: str) -> list[str]:
         folder = self.root / prefix.rpartition("/")[0]
         with _failing_as_evidence(folder):

@@ -68,6 +68,10 @@ class S3Store:
             except self.client.exceptions.NoSuchKey:
                 return None
 
+    def delete(self, key: str) -> None:
+        with self._failing_as_evidence(key):
+            self.client.delete_object(Bucket=self.bucket, Key=self._key(key))
+
     def keys(self, prefix: str) -> list[str]:
         start = f"{self.prefix}/" if self.prefix else ""
         with self._failing_as_evidence(prefix):

@@ -32,6 +32,9 @@ class EvidenceStore(Protocol):
     def get(self, key: str) -> bytes | None:
         """The object's bytes, or None where there is none."""
 
+    def delete(self, key: str) -> None:
+        """Removes the object, if there is one: for what is working state, never for events."""
+
     def keys(self, prefix: str) -> list[str]:
         """All keys that start with `prefix`, sorted."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline_runtime.schema.type_tree import Child, Node, parse, render, unknown_type
 
-__all__ = ["canonical", "fits", "from_iceberg", "from_spark", "same", "to_spark", "widens"]
+__all__ = ["canonical", "fits", "from_iceberg", "from_spark", "loosened", "same", "to_spark", "widens"]
 
 #: https://iceberg.apache.org/spec/#primitive-types; what Spark cannot read (time, *_ns, …) is left out.
 _ICEBERG = {
@@ -53,6 +53,11 @@ def from_iceberg(type_: str | Mapping[str, Any]) -> str:
 def from_spark(json_value: str | Mapping[str, Any]) -> str:
     """The canonical spelling of a Spark type, given as `DataType.jsonValue()`. Raises ValueError as above."""
     return render(_spark_node(json_value))
+
+
+def loosened(text: str) -> str:
+    """The type without any `not null` inside: what a table should declare whose rows come from ever new queries."""
+    return render(_loosened(parse(text)))
 
 
 def to_spark(text: str) -> str:
@@ -142,6 +147,10 @@ def _spark_node(value: str | Mapping[str, Any]) -> Node:
             return Node("map", children=(key, entry))
         case other:
             raise unknown_type(str(other), str(other))
+
+
+def _loosened(node: Node) -> Node:
+    return Node(node.kind, node.args, tuple(Child(child.name, _loosened(child.node)) for child in node.children))
 
 
 def _ddl(node: Node) -> str:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pipeline_runtime.writers.iceberg import stage
+from pipeline_runtime.writers import iceberg, parquet
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from pipeline_runtime.writers.iceberg import StagedBatch
     from pipeline_runtime.writers.plan import TargetPlan
+    from pipeline_runtime.writers.staged import StagedBatch, WriterTools
 
-    #: The session, the frame, where it goes, the run id.
-    Writer = Callable[[SparkSession, DataFrame, TargetPlan, str], StagedBatch]
+    #: What to work with, the frame, where it goes, the run id.
+    Writer = Callable[[WriterTools, DataFrame, TargetPlan, str], StagedBatch]
 
 __all__ = ["WRITERS"]
 
 WRITERS: dict[str, Writer] = {
-    "iceberg": stage,
+    "iceberg": iceberg.stage,
+    "parquet": parquet.stage,
 }

@@ -22,13 +22,18 @@ from pipeline_runtime.writers.output import check_output, output_schema, spark_s
 from pipeline_runtime.writers.plan import Published, TargetPlan
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-__all__ = ["StagedBatch", "stage"]
+    from pipeline_runtime.writers.staged import WriterTools
+
+__all__ = ["IcebergBatch", "stage"]
 
 
-class StagedBatch:
+class IcebergBatch:
     """A batch that is written and that main does not show yet. End it by `publish` or by `discard`."""
+
+    #: Parquet's: main moves to a snapshot, wherever its files are.
+    locations = ()
 
     def __init__(self, table: IcebergTable, plan: TargetPlan, run_id: str, base: Snapshot, batch: Snapshot | None):
         self.plan = plan
@@ -48,6 +53,11 @@ class StagedBatch:
     def partitions(self) -> int:
         """Partitions that publishing replaces; 0 for an unpartitioned target."""
         return self._batch.count("changed-partition-count") if self._batch and self.plan.partition_by else 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the output held no row."""
+        return self._batch is None
 
     @property
     def snapshot_id(self) -> int | None:
@@ -110,13 +120,13 @@ class StagedBatch:
             self._ended = True
 
 
-def stage(spark: SparkSession, frame: DataFrame, plan: TargetPlan, run_id: str) -> StagedBatch:
+def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -> IcebergBatch:
     """Write the frame to the run's own branch of the target, creating the target where there is none.
 
     The frame is computed once, here. Raises OutputRefused before anything is written where its columns do
     not fit the target, and WriteFailed where the write fails; either way the target is as it was.
     """
-    fqn = plan.identity.fqn
+    fqn, spark = plan.identity.fqn, tools.spark
     output = output_schema(frame.schema, plan)
     with failing_as_write_failed(f"{fqn}: the target cannot be opened, nothing was written"):
         if plan.existing is None:
@@ -127,7 +137,7 @@ def stage(spark: SparkSession, frame: DataFrame, plan: TargetPlan, run_id: str) 
         check_output(output, spark_schema(spark.table(table.name).schema), plan)
         drop_stale_branches(table, run_id)
         base = create_branch(table, branch_name(run_id))
-        return StagedBatch(table, plan, run_id, base, write_batch(table, frame, branch_name(run_id), base, run_id))
+        return IcebergBatch(table, plan, run_id, base, write_batch(table, frame, branch_name(run_id), base, run_id))
     except failures() as error:
         cause = short_message(error)
         _abandon(table, plan, run_id)

@@ -8,16 +8,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline_runtime.engine.catalogs import quoted
-from pipeline_runtime.schema.type_tree import Child, Node, parse, render
-from pipeline_runtime.schema.types import to_spark
+from pipeline_runtime.schema.types import loosened, to_spark
+from pipeline_runtime.writers.output import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pipeline_runtime.schema.columns import Schema
     from pipeline_runtime.writers.plan import TargetPlan
+    from pipeline_runtime.writers.staged import WriterTools
 
-__all__ = ["FIRST_RUN", "MAIN", "IcebergTable", "PartitionField", "Snapshot", "create_table"]
+__all__ = ["FIRST_RUN", "MAIN", "IcebergTable", "PartitionField", "Snapshot", "create_table", "follow_columns"]
 
 MAIN = "main"
 #: Iceberg table property (not a Glue Parameter): the run that created the table, so that a table whose
@@ -142,7 +143,7 @@ def create_table(spark: SparkSession, plan: TargetPlan, columns: Schema, run_id:
     otherwise tomorrow, and a run cannot loosen a required column. What must not be NULL, the suite says.
     """
     properties = {**_PROPERTIES, FIRST_RUN: run_id}
-    listed = ", ".join(f"{quoted(column.name)} {to_spark(_loosened(column.type))}" for column in columns)
+    listed = ", ".join(f"{quoted(column.name)} {to_spark(loosened(column.type))}" for column in columns)
     partitioned = (
         f"PARTITIONED BY ({', '.join(quoted(name) for name in plan.partition_by)})" if plan.partition_by else ""
     )
@@ -153,11 +154,16 @@ def create_table(spark: SparkSession, plan: TargetPlan, columns: Schema, run_id:
     )
 
 
-def _loosened(type_: str) -> str:
-    def loosened(node: Node) -> Node:
-        return Node(node.kind, node.args, tuple(Child(child.name, loosened(child.node)) for child in node.children))
-
-    return render(loosened(parse(type_)))
+def follow_columns(tools: WriterTools, plan: TargetPlan, wanted: Schema) -> Schema:
+    """Adds to the table the columns of `wanted` that it lacks; returns those that it had before."""
+    name = _spark_name(plan)
+    tools.spark.sql(f"REFRESH TABLE {name}")
+    held = spark_schema(tools.spark.table(name).schema)
+    added = [column for column in wanted if held.find(column.name) is None]
+    if added:
+        listed = ", ".join(f"{quoted(column.name)} {to_spark(column.type)}" for column in added)
+        tools.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({listed})")
+    return held
 
 
 def _spark_name(plan: TargetPlan) -> str:

@@ -245,3 +245,21 @@ def test_a_listing_that_breaks_off_is_an_error_not_a_pass(sourced: Lake) -> None
     deny(sourced, "GetTables", "InternalServiceException")
     with pytest.raises(CatalogError, match=r"cannot list the tables of .*: InternalServiceException"):
         check(sourced, f"s3://{sourced.bucket}/curated/scored")
+
+
+def test_a_parquet_table_that_shows_a_runs_folder_is_still_at_its_own_prefix(sourced: Lake) -> None:
+    place = f"s3://{sourced.bucket}/curated/scored"
+    sourced.hive_table("scored", {"id": "bigint"}, location=f"{place}/_runs/0b8c7c1e-0000-4000-8000-000000000000")
+    declared = target(sourced, kind="parquet", location=place, partition_by=[])
+
+    assert inspect(sourced, declared) is not None
+    with pytest.raises(CatalogError, match=rf"is at {place}, the descriptor says location: {place}/_runs/elsewhere"):
+        inspect(sourced, target(sourced, kind="parquet", location=f"{place}/_runs/elsewhere", partition_by=[]))
+
+
+def test_the_whole_prefix_of_a_table_that_shows_a_runs_folder_is_taken(sourced: Lake) -> None:
+    place = f"s3://{sourced.bucket}/curated/other"
+    sourced.hive_table("other", {"id": "bigint"}, location=f"{place}/_runs/0b8c7c1e-0000-4000-8000-000000000000")
+
+    with pytest.raises(LocationRefused, match=rf"lies in or around {place}, which holds .*\.other"):
+        check(sourced, f"{place}/part")

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from pipeline_runtime.engine.metrics import count_rows, scan_rows
+from pipeline_runtime.engine.metrics import count_rows, scan_rows, unnamed_scan_rows
 
 pytestmark = pytest.mark.spark
 
@@ -84,3 +84,15 @@ def test_a_failed_action_counts_what_came_through_and_never_hangs(spark: Any) ->
 
     assert rows() in (0, 1, 2, None)
     assert time.monotonic() - started < 15
+
+
+def test_the_rows_of_a_folder_read_in_several_groups_are_added_up(spark, tmp_path):
+    for name, rows in (("a", 7), ("b", 5)):
+        spark.range(rows).write.parquet(str(tmp_path / name))
+    source = spark.read.parquet(str(tmp_path / "a")).unionAll(spark.read.parquet(str(tmp_path / "b")))
+    counted, _ = count_rows(source.where("id < 3"), "small ids")
+
+    counted.write.parquet(str(tmp_path / "written"))
+    spark.read.parquet(str(tmp_path / "written")).collect()  # What judges the written files is no read of the source.
+
+    assert unnamed_scan_rows(spark) == 12

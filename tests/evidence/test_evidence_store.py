@@ -48,6 +48,17 @@ def test_keys_are_listed_by_prefix_in_order_and_without_leftovers(store: Evidenc
     assert store.keys("nothing/") == []
 
 
+def test_what_is_deleted_is_gone_and_deleting_nothing_is_fine(store: EvidenceStore) -> None:
+    store.put("journals/a.json", b"x")
+    store.put("journals/b.json", b"x")
+
+    store.delete("journals/a.json")
+    store.delete("journals/a.json")
+
+    assert store.get("journals/a.json") is None
+    assert store.keys("journals/") == ["journals/b.json"]
+
+
 def test_of_many_writers_at_once_exactly_one_claims_the_key(store: EvidenceStore) -> None:
     bodies = [f"writer {number} ".encode() * 2_000 for number in range(6)]
     barrier = threading.Barrier(len(bodies))

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 def quarantine(lake: Lake, select: str, run_id: str) -> Published:
     """Stages the rows for `t`, quarantines and discards them, as a run whose suite failed does."""
     staged = lake.stage(lake.plan("t", "day"), select, run_id)
-    kept = write_quarantine(lake.spark, staged, lake.quarantine_plan("t", "day"), run_id)
+    kept = write_quarantine(lake.tools, staged, lake.quarantine_plan("t", "day"), run_id)
     staged.discard()
     return kept
 
@@ -27,7 +27,7 @@ def test_the_audited_rows_go_to_the_quarantine_and_the_target_stays_as_it_was(la
     staged = lake.stage(lake.plan("t", "day"), "SELECT id, uuid() AS day FROM range(3)", run_id)
     audited = sorted(tuple(row) for row in staged.audit_frame().collect())
 
-    kept = write_quarantine(lake.spark, staged, lake.quarantine_plan("t", "day"), run_id)
+    kept = write_quarantine(lake.tools, staged, lake.quarantine_plan("t", "day"), run_id)
     staged.discard()
 
     assert (kept.identity.table, kept.rows, kept.partitions, kept.replaced) == ("t__quarantine", 3, 1, True)

@@ -9,7 +9,6 @@ import pytest
 from writer_lake import Lake, in_order, new_run_id
 
 from pipeline_runtime.errors import OutputRefused
-from pipeline_runtime.writers.iceberg import stage
 
 pytestmark = pytest.mark.spark
 
@@ -128,7 +127,7 @@ def test_reported_unsorted_rows_from_many_tasks_make_few_files(lake: Lake, parti
         "id", "CAST(id % 3 AS INT) AS datekey", "IF(id % 3 = 0, 'a', 'b') AS event"
     )
 
-    staged = stage(lake.spark, frame, lake.plan("t", *filter(None, partitioned.split(", "))), new_run_id())
+    staged = lake.stage_frame(lake.plan("t", *filter(None, partitioned.split(", "))), frame)
 
     files = staged.audit_frame().selectExpr("_file").distinct().count()
     assert staged.rows == 10_000

@@ -11,7 +11,6 @@ from pipeline_runtime.catalog.table import TableIdentity
 from pipeline_runtime.catalog.update import set_parameters
 from pipeline_runtime.errors import RunInterrupted, WriteFailed
 from pipeline_runtime.writers import iceberg
-from pipeline_runtime.writers.iceberg import stage
 
 pytestmark = pytest.mark.spark
 
@@ -79,7 +78,7 @@ def test_a_python_function_that_raises_is_named_by_what_it_said(lake: Lake) -> N
     frame = lake.spark.range(1).select(udf(refuse, "bigint")("id").alias("id"))
 
     with pytest.raises(WriteFailed) as failed:
-        stage(lake.spark, frame, lake.plan("t"), new_run_id())
+        lake.stage_frame(lake.plan("t"), frame)
 
     assert str(failed.value).endswith("the write failed, nothing was published: ValueError: no score for 0")
     assert lake.existing("t") is None

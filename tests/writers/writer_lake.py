@@ -8,8 +8,10 @@ from uuid import uuid4
 
 from pipeline_runtime.catalog.glue import described, find_table
 from pipeline_runtime.catalog.table import CatalogTable, TableIdentity
-from pipeline_runtime.writers.iceberg import StagedBatch, stage
+from pipeline_runtime.evidence.local import LocalStore
+from pipeline_runtime.writers import WRITERS
 from pipeline_runtime.writers.plan import Published, TargetPlan, quarantined
+from pipeline_runtime.writers.staged import StagedBatch, WriterTools
 
 ACCOUNT = "123456789012"
 
@@ -27,6 +29,12 @@ class Lake:
     s3: Any
     region: str
     database: str
+    evidence: LocalStore
+    kind: str = "iceberg"
+
+    @property
+    def tools(self) -> WriterTools:
+        return WriterTools(self.spark, self.glue, self.s3, self.evidence)
 
     def name(self, table: str) -> str:
         return f"glue_catalog.{self.database}.{table}"
@@ -41,7 +49,7 @@ class Lake:
 
     def plan(self, table: str, *partition_by: str) -> TargetPlan:
         identity = TableIdentity(self.region, ACCOUNT, self.database, table)
-        return TargetPlan(identity, "glue_catalog", "iceberg", self.location(table), partition_by, self.existing(table))
+        return TargetPlan(identity, "glue_catalog", self.kind, self.location(table), partition_by, self.existing(table))
 
     def quarantine_plan(self, table: str, *partition_by: str) -> TargetPlan:
         return quarantined(self.plan(table, *partition_by), self.existing(f"{table}__quarantine"))
@@ -58,7 +66,10 @@ class Lake:
             self.spark.sql(f"INSERT INTO {self.name(table)} VALUES {rows}")
 
     def stage(self, plan: TargetPlan, sql: str, run_id: str | None = None) -> StagedBatch:
-        return stage(self.spark, self.spark.sql(sql), plan, run_id or new_run_id())
+        return self.stage_frame(plan, self.spark.sql(sql), run_id)
+
+    def stage_frame(self, plan: TargetPlan, frame: Any, run_id: str | None = None) -> StagedBatch:
+        return WRITERS[plan.kind](self.tools, frame, plan, run_id or new_run_id())
 
     def publish(self, plan: TargetPlan, sql: str, run_id: str | None = None) -> Published:
         return self.stage(plan, sql, run_id).publish()
