@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_lakeformation import LakeFormationClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_secretsmanager import SecretsManagerClient
     from pyspark.sql import SparkSession
 
     #: An application name and Spark's settings in, a session out.
@@ -28,7 +29,8 @@ class Deployment:
     """What the deployment decides and no descriptor may.
 
     `account` and `region` are the job's own; `endpoint` is set where AWS is a stand-in; `governance_catalog` is
-    the catalog that owns the LF-tags, None where it is the job's own.
+    the catalog that owns the LF-tags, None where it is the job's own. `secrets` makes a client of Secrets Manager,
+    which few runs need.
     """
 
     account: str
@@ -38,6 +40,7 @@ class Deployment:
     glue: GlueClient
     s3: S3Client
     lakeformation: LakeFormationClient
+    secrets: Callable[[], SecretsManagerClient]
     evidence: EvidenceStore
     lineage: LineageSettings
     environ: Mapping[str, str]
@@ -63,6 +66,7 @@ def connect(environ: Mapping[str, str], start_spark: SparkStarter = build_sessio
         glue=session.client("glue", region_name=region),
         s3=s3(),
         lakeformation=session.client("lakeformation", region_name=region),
+        secrets=lambda: session.client("secretsmanager", region_name=region),
         evidence=open_store(lineage.evidence, s3),
         lineage=lineage,
         environ=environ,

@@ -8,6 +8,7 @@ from pipeline_runtime.catalog.table import PinnedSource
 from pipeline_runtime.engine.catalogs import quoted
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import CatalogError
+from pipeline_runtime.readers.glue_parquet import read_glue_parquet
 from pipeline_runtime.schema.enforce import enforce
 
 if TYPE_CHECKING:
@@ -17,18 +18,23 @@ __all__ = ["read_glue_table"]
 
 
 def read_glue_table(spark: SparkSession, source: PinnedSource, spark_catalog: str) -> DataFrame:
-    """The pinned columns of an Iceberg table, at the snapshot that was current when the pin was checked.
+    """The pinned columns of an Iceberg table, at the snapshot that was current when the pin was checked, or of a
+    table of parquet files as it is registered.
 
     What was checked is what is read: rows that arrive between the gate and the read wait for the next run.
-    Nothing is read yet; the frame is lazy.
+    No row is read yet; the frame is lazy.
 
-    Raises CatalogError where Spark cannot load the table or the table is not Iceberg, SchemaMismatch where
-    its columns do not fit the pin.
+    Raises CatalogError where Spark cannot load the table or list its files, SchemaMismatch where its columns do
+    not fit the pin.
     """
+    if not source.table.is_iceberg:
+        return read_glue_parquet(spark, source, spark_catalog)
+    return _read_iceberg(spark, source, spark_catalog)
+
+
+def _read_iceberg(spark: SparkSession, source: PinnedSource, spark_catalog: str) -> DataFrame:
     table = source.table
     fqn = table.identity.fqn
-    if not table.is_iceberg:
-        raise CatalogError(f"{fqn} is not an Iceberg table; this version of the executor reads Iceberg tables only")
     reader = spark.read
     if table.current_snapshot is not None:
         # As an option on `table()`, the snapshot comes with the table's current columns, which are the ones

@@ -49,13 +49,13 @@ def snapshot(lake: Any, name: str) -> int:
     return int(history.first()[0])
 
 
-def source(snapshot_id: int | None, pinned: Schema = PINNED, *, is_iceberg: bool = True) -> PinnedSource:
+def source(snapshot_id: int | None, pinned: Schema = PINNED) -> PinnedSource:
     table = CatalogTable(
         identity=TableIdentity("eu-central-1", "111122223333", "raw", "transactions"),
         version=7,
         schema=pinned,
         location="s3://lake/raw/transactions",
-        is_iceberg=is_iceberg,
+        is_iceberg=True,
         current_snapshot=snapshot_id,
     )
     return PinnedSource(table, pinned, 7)
@@ -115,11 +115,6 @@ def test_only_the_pinned_columns_leave_the_files_and_filters_reach_them(lake: An
     assert "wide" not in scan
     physical = frame._jdf.queryExecution().executedPlan().toString()
     assert "filters=id = 2" in physical
-
-
-def test_a_parquet_table_is_refused_in_so_many_words(lake: Any) -> None:
-    with pytest.raises(CatalogError, match=r"raw\.transactions is not an Iceberg table; .* reads Iceberg tables only"):
-        read_glue_table(lake, source(None, is_iceberg=False), CATALOG)
 
 
 def test_a_table_that_spark_cannot_find_is_an_error_that_names_its_catalog(lake: Any) -> None:
