@@ -11,28 +11,25 @@ from pipeline_runtime.catalog.lakeformation import read_ontology, resolve_tags
 from pipeline_runtime.catalog.locations import normal_location
 from pipeline_runtime.catalog.lookup import find_table
 from pipeline_runtime.catalog.pins import pin_text, resolve_pin
-from pipeline_runtime.catalog.table import PinnedSource, TableIdentity
+from pipeline_runtime.catalog.table import CatalogTable, PinnedSource, TableIdentity
 from pipeline_runtime.catalog.targets import check_location, inspect_target
 from pipeline_runtime.deployment import Deployment
-from pipeline_runtime.descriptor.files import NamedFiles, read_text
+from pipeline_runtime.descriptor.files import NamedFiles, read_text, shown
 from pipeline_runtime.descriptor.load import LoadedDescriptor
+from pipeline_runtime.descriptor.v1 import Target
 from pipeline_runtime.engine.catalogs import OWN_CATALOG
-from pipeline_runtime.errors import SchemaDrift, SqlRefused
+from pipeline_runtime.errors import ModuleRefused, SchemaDrift, SqlRefused
 from pipeline_runtime.quality.suite import Suite, load_suite
+from pipeline_runtime.readers.jdbc import with_endpoint
+from pipeline_runtime.readers.parquet_source import prepared
 from pipeline_runtime.schema.recorded import recorded_path
+from pipeline_runtime.steps.body import StepBody
+from pipeline_runtime.steps.python_module import check_module, package_files
 from pipeline_runtime.steps.sql_guard import check_sql
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers.plan import TargetPlan, quarantined
 
-__all__ = ["Plan", "StepBody", "preflight"]
-
-
-@dataclass(frozen=True)
-class StepBody:
-    """A step's text, and the path under which messages show it."""
-
-    text: str
-    shown_as: str
+__all__ = ["Plan", "preflight", "resolve_quarantine", "resolve_target"]
 
 
 @dataclass(frozen=True)
@@ -59,12 +56,12 @@ def preflight(loaded: LoadedDescriptor, files: NamedFiles, deployment: Deploymen
     """
     pipeline = loaded.descriptor
     bodies = _bodies(loaded, files)
-    suite = load_suite(files.suite, loaded.domain_root, _shown(files.suite))
+    suite = load_suite(files.suite, loaded.domain_root, shown(files.suite))
     source = _source(loaded, deployment, trace)
     ontology = read_ontology(deployment.lakeformation, deployment.governance_catalog)
     tags = resolve_tags(pipeline.contract.lf_tags, ontology, deployment.governance_catalog)
     trace.stage("policy", " ".join(f"{k}={v}" for k, v in tags.items()) + " resolved against ontology")
-    target = _target(loaded, source, deployment)
+    target = resolve_target(pipeline.target, source.table, deployment)
     recorded = recorded_path(
         loaded.domain_root, pipeline.source.database, pipeline.source.table, pipeline.source.schema_version
     )
@@ -74,8 +71,13 @@ def preflight(loaded: LoadedDescriptor, files: NamedFiles, deployment: Deploymen
         suite=suite,
         tags=tags,
         target=target,
-        quarantine=_quarantine(target, deployment),
-        files=(*files.sql.values(), files.suite, *suite.baseline_files, *([recorded] if recorded.exists() else [])),
+        quarantine=resolve_quarantine(target, deployment),
+        files=(
+            *files.all,
+            *(package_files(loaded.domain_root) if files.modules else ()),
+            *suite.baseline_files,
+            *([recorded] if recorded.exists() else []),
+        ),
     )
 
 
@@ -87,23 +89,34 @@ def _source(loaded: LoadedDescriptor, deployment: Deployment, trace: Trace) -> P
         trace.stage("schema", f"{source.fqn} pinned v{drift.pinned_version}, catalog v{drift.current_version}")
         raise
     trace.stage("schema", f"{source.fqn} {pin_text(pinned)} OK")
-    return pinned
+    if source.kind == "jdbc":
+        return with_endpoint(pinned, deployment.glue, deployment.secrets)
+    return prepared(pinned, source.kind, deployment.glue)
 
 
 def _bodies(loaded: LoadedDescriptor, files: NamedFiles) -> dict[str, StepBody]:
-    """The SQL steps' texts, all judged before any is refused."""
-    bodies = {step_id: StepBody(read_text(path), _shown(path)) for step_id, path in files.sql.items()}
+    """The steps' texts by id, all judged before any is refused."""
+    bodies = {
+        step_id: StepBody(read_text(path), shown(path), loaded.domain_root)
+        for step_id, path in (*files.sql.items(), *files.modules.items())
+    }
     params = {step.id: step.params for step in loaded.descriptor.steps}
-    problems = [
-        problem for step_id, body in bodies.items() for problem in check_sql(body.text, body.shown_as, params[step_id])
+    refused = [
+        problem for id_ in files.sql for problem in check_sql(bodies[id_].text, bodies[id_].shown_as, params[id_])
     ]
-    if problems:
-        raise SqlRefused(problems)
+    if refused:
+        raise SqlRefused(refused)
+    refused = [problem for id_ in files.modules for problem in check_module(bodies[id_].text, bodies[id_].shown_as)]
+    if refused:
+        raise ModuleRefused(refused)
     return bodies
 
 
-def _target(loaded: LoadedDescriptor, source: PinnedSource, deployment: Deployment) -> TargetPlan:
-    target = loaded.descriptor.target
+def resolve_target(target: Target, source: CatalogTable | None, deployment: Deployment) -> TargetPlan:
+    """The target as the catalog has it now. Raises CatalogError, ForeignTarget or LocationRefused.
+
+    `source` is what is read, which the target's location must not touch; None where that is its own quarantine.
+    """
     existing = inspect_target(
         target, deployment.glue, deployment.s3, region=deployment.region, account=deployment.account
     )
@@ -112,7 +125,7 @@ def _target(loaded: LoadedDescriptor, source: PinnedSource, deployment: Deployme
         if existing is not None
         else TableIdentity(deployment.region, deployment.account, target.database, target.table)
     )
-    check_location(target.location, identity, source.table, deployment.glue)
+    check_location(target.location, identity, source, deployment.glue)
     return TargetPlan(
         identity=identity,
         spark_catalog=OWN_CATALOG,
@@ -123,15 +136,10 @@ def _target(loaded: LoadedDescriptor, source: PinnedSource, deployment: Deployme
     )
 
 
-def _quarantine(target: TargetPlan, deployment: Deployment) -> TargetPlan:
+def resolve_quarantine(target: TargetPlan, deployment: Deployment) -> TargetPlan:
     """The quarantine beside the target, as the catalog has it now."""
     beside = quarantined(target, None)
     found = find_table(
         deployment.glue, database=beside.identity.database, table=beside.identity.table, region=deployment.region
     )
     return beside if found is None else quarantined(target, described(deployment.s3, found, deployment.region))
-
-
-def _shown(path: Path) -> str:
-    """The path as a person at this shell would write it."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

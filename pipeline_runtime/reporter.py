@@ -20,8 +20,11 @@ from pipeline_runtime.lineage.delivery import open_delivery
 from pipeline_runtime.lineage.emitter import Emitter
 from pipeline_runtime.lineage.events import RunStatus, start_event, terminal_event, validation_event
 from pipeline_runtime.lineage.redact import redact
+from pipeline_runtime.lineage.values import utc_text
+from pipeline_runtime.notify.owner import NotTold, open_notifier, quarantine_notice
 from pipeline_runtime.progress import Progress
 from pipeline_runtime.trace import Trace
+from pipeline_runtime.writers.parquet_ledger import record_of_publish
 from pipeline_runtime.writers.plan import Published, TargetPlan
 
 __all__ = ["Reporter", "as_pipeline_error"]
@@ -35,6 +38,7 @@ class Reporter:
         self._progress = progress
         self._trace = trace
         self.evidence = RunEvidence(deployment.evidence, progress.facts.context.run_id)
+        self._owner = open_notifier(deployment.environ, deployment.evidence)
         destination = deployment.lineage.destination
         self._emitter = Emitter(self.evidence, open_delivery(destination), lambda line: trace.stage("lineage", line))
 
@@ -46,7 +50,7 @@ class Reporter:
     def ended(self, error: PipelineError | None) -> int:
         """Emits how the run ended and the verdict, where there is one; returns the exit code."""
         if error is not None and self._progress.facts.published is None:
-            self._look_whether_published()
+            self.look_whether_published()
         if isinstance(error, RunInterrupted) and self._progress.facts.published is not None:
             error = None  # It came too late to stop anything.
         status = self._status(error)
@@ -56,13 +60,16 @@ class Reporter:
         event = terminal_event(facts, status, at=_now(), error=error)
         outcome = self._emitter.terminal(event)
         sides = f"inputs={len(event.inputs or ())} outputs={len(event.outputs or ())}"
-        self._trace.stage("emit", f"{outcome.event_type or status.value} → {self._sink(EventKind.TERMINAL)} {sides}")
+        event_type = outcome.event_type or ("COMPLETE" if status is RunStatus.COMPLETE else "FAIL")
+        self._trace.stage("emit", f"{event_type} → {self._sink(EventKind.TERMINAL)} {sides}")
         if facts.result is not None:
             self._emitter.other(validation_event(facts, status, at=_now()))
             self._trace.stage(
                 "emit", f"OTHER → {self._sink(EventKind.OTHER)} assertions={len(facts.result.assertions)}"
             )
-        self._summary(error, status)
+        if isinstance(error, Quarantined):
+            self._tell_owner(error)
+        self._summary(error, status, event_type)
         return 0 if error is None else error.exit_code
 
     def _status(self, error: PipelineError | None) -> RunStatus:
@@ -73,25 +80,46 @@ class Reporter:
             return RunStatus.COMPLETE
         return RunStatus.FAIL
 
-    def _look_whether_published(self) -> None:
+    def look_whether_published(self) -> None:
         """Where the commit's answer was lost, with the JVM for example, the catalog knows what became of it."""
         target: TargetPlan | None = self._progress.facts.target
         run_id = self._progress.facts.context.run_id
         if target is None:
             return
         try:
-            staged = self.evidence.staged()
-            if staged is None:
-                return
-            snapshot = snapshot_of_run(
-                self._deployment.glue, self._deployment.s3, target.identity, run_id, staged.snapshot_id
-            )
-        except (PipelineError, OSError) as error:
+            published = self._published(target, run_id)
+        except Exception as error:  # Whatever keeps the catalog from answering, the run must still say how it ended.
             self._trace.stage("lineage", f"the catalog does not say whether the run published: {redact(str(error))}")
             return
-        if snapshot is not None:
-            published = Published(target.identity, snapshot.rows, snapshot.partitions, snapshot.id, replaced=True)
+        if published is not None:
             self._progress.learn(published=published)
+
+    def _published(self, target: TargetPlan, run_id: str) -> Published | None:
+        """What the catalog says the run published, None where it did not."""
+        glue, s3 = self._deployment.glue, self._deployment.s3
+        staged = self.evidence.staged()
+        if staged is None:
+            return None
+        if target.kind == "parquet":
+            record = record_of_publish(self._deployment.evidence, glue, target.identity, run_id)
+            if record is None:
+                return None
+            return Published(target.identity, record.rows, record.partitions, None, replaced=True)
+        snapshot = snapshot_of_run(glue, s3, target.identity, run_id, staged.snapshot_id)
+        if snapshot is None:
+            return None
+        return Published(target.identity, snapshot.rows, snapshot.partitions, snapshot.id, replaced=True)
+
+    def _tell_owner(self, error: Quarantined) -> None:
+        """Whatever becomes of the notice, the run has ended as it has."""
+        owner = self._progress.facts.descriptor.metadata.owner
+        try:
+            where = self._owner.tell(quarantine_notice(self._progress.facts, error, utc_text(_now())))
+        except Exception as failure:
+            reason = str(failure) if isinstance(failure, NotTold) else f"{type(failure).__name__}: {failure}"
+            self._trace.stage("notify", f"{owner} was not told: {redact(reason)}")
+        else:
+            self._trace.stage("notify", f"{owner} → {where}")
 
     def _sink(self, kind: EventKind) -> str:
         if self._deployment.lineage.destination is None:
@@ -99,7 +127,7 @@ class Reporter:
         lost = any(event.kind is kind for event in self._emitter.undelivered)
         return "not delivered" if lost else "lineage adapter"
 
-    def _summary(self, error: PipelineError | None, status: RunStatus) -> None:
+    def _summary(self, error: PipelineError | None, status: RunStatus, event_type: str) -> None:
         facts = self._progress.facts
         name = facts.descriptor.metadata.name
         published = facts.published
@@ -112,7 +140,7 @@ class Reporter:
         if error is not None and status is RunStatus.COMPLETE:
             self._trace.note(f"but {redact(str(error))}")
         self._trace.note(self._emitter.summary)
-        self._trace.note(f"{status.value} event: {self.evidence.where(EventKind.TERMINAL)}")
+        self._trace.note(f"{event_type} event: {self.evidence.where(EventKind.TERMINAL)}")
 
 
 def as_pipeline_error(failure: BaseException) -> PipelineError:

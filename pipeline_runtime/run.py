@@ -1,51 +1,54 @@
-"""The story of a run: `run` is the one boundary with its one terminal event, `execute` the order of work."""
+"""The story of a run: `run` conducts it from START to its one terminal event, `execute` is the order of work."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline_runtime.boundary import conduct
 from pipeline_runtime.context import ParentRun, RunContext
 from pipeline_runtime.deployment import Deployment, connect
 from pipeline_runtime.descriptor.files import named_files
 from pipeline_runtime.descriptor.load import LoadedDescriptor, load
 from pipeline_runtime.descriptor.v1 import Descriptor, OnFailure
 from pipeline_runtime.engine.catalogs import catalog_name
-from pipeline_runtime.engine.metrics import count_rows, scan_rows
+from pipeline_runtime.engine.metrics import count_rows, scan_rows, unnamed_scan_rows
 from pipeline_runtime.engine.run_session import RunSession
 from pipeline_runtime.engine.session import build_session
-from pipeline_runtime.errors import FileProblem, PipelineError, PublishBlocked, Quarantined, RunInterrupted, SuiteError
+from pipeline_runtime.errors import FileProblem, PublishBlocked, Quarantined, SuiteError
 from pipeline_runtime.evidence.runs import RunEvidence
-from pipeline_runtime.interrupts import Interrupt, interruptible, uninterrupted
+from pipeline_runtime.interrupts import Interrupt
 from pipeline_runtime.lineage.engine import engine_of
 from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.provenance import provenance
 from pipeline_runtime.preflight import Plan, preflight
 from pipeline_runtime.progress import Progress
 from pipeline_runtime.publish import publish
+from pipeline_runtime.quality.broken_rules import with_broken_rules
 from pipeline_runtime.quality.runner import start_import, validate
 from pipeline_runtime.quality.suite import check_columns
-from pipeline_runtime.readers import READERS
-from pipeline_runtime.reporter import Reporter, as_pipeline_error
-from pipeline_runtime.steps import STEPS
+from pipeline_runtime.readers import reader_for
+from pipeline_runtime.readers.jdbc import check_filters
+from pipeline_runtime.readers.reading import as_reading
+from pipeline_runtime.steps import STEPS, bindings
 from pipeline_runtime.steps.plan_guard import check_plan
-from pipeline_runtime.steps.sql import bindings_for
-from pipeline_runtime.steps.sql_guard import used_parameters
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers import WRITERS
 from pipeline_runtime.writers.output import output_schema
 from pipeline_runtime.writers.quarantine import write_quarantine
+from pipeline_runtime.writers.staged import WriterTools
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from pipeline_runtime.deployment import SparkStarter
     from pipeline_runtime.quality.result import ValidationResult
-    from pipeline_runtime.writers.iceberg import StagedBatch
+    from pipeline_runtime.readers import Reader
+    from pipeline_runtime.writers.staged import StagedBatch
 
 __all__ = ["RunRequest", "execute", "run"]
 
@@ -71,25 +74,12 @@ def run(
     pipeline = loaded.descriptor
     deployment = connect(environ, start_spark)
     progress = Progress(_first_facts(request, loaded, environ))
-    reporter = Reporter(deployment, progress, trace)
-    session = RunSession(
-        start_spark, namespace=f"cordata.{pipeline.metadata.domain}", job=pipeline.metadata.name, run_id=request.run_id
-    )
-    error: PipelineError | None = None
-    with uninterrupted():
-        reporter.started()
+
+    def work(session: RunSession, evidence: RunEvidence) -> None:
         trace.stage("descriptor", f"{_title(pipeline)} apiVersion {pipeline.apiVersion.rpartition('/')[2]} OK")
-        try:
-            with interruptible(session.cancel_jobs):
-                execute(loaded, deployment, session, reporter.evidence, progress, trace)
-        except BaseException as failure:
-            error = as_pipeline_error(failure)
-            logging.getLogger(__name__).debug("the run failed", exc_info=failure)
-        code = reporter.ended(error)
-        problem = session.end(reporter.evidence, engine_answers=not isinstance(error, RunInterrupted))
-        if problem is not None:
-            trace.stage("lineage", problem)
-        return code
+        execute(loaded, deployment, session, evidence, progress, trace)
+
+    return conduct(deployment, progress, trace, work)
 
 
 def execute(
@@ -109,26 +99,23 @@ def execute(
         provenance=provenance(loaded.path, plan.files, domain_root=loaded.domain_root),
     )
     start_import()
-    bindings = {
-        step.id: bindings_for(
-            step,
-            used_parameters(plan.bodies[step.id].text),
-            progress.facts.context.nominal_time,
-            plan.bodies[step.id].shown_as,
-        )
-        for step in pipeline.steps
-        if step.id in plan.bodies
+    bound = {
+        step.id: bindings(step, plan.bodies[step.id], progress.facts.context.nominal_time) for step in pipeline.steps
     }
+    reader = reader_for(pipeline.source.kind)
     spark = _start(session, plan, deployment, trace)
-    frame, counts = _frame(spark, pipeline, plan, bindings, deployment)
+    frame, counts, warnings = _frame(spark, pipeline, plan, reader, bound, deployment)
     _check_output(frame, plan)
     progress.learn(written_schema=output_schema(frame.schema, plan.target))
-    batch = WRITERS[pipeline.target.kind](spark, frame, plan.target, progress.facts.context.run_id)
+    tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence)
+    batch = WRITERS[pipeline.target.kind](tools, frame, plan.target, progress.facts.context.run_id)
     try:
         _trace_rows(trace, spark, pipeline, plan, counts, deployment)
+        for warning in warnings():
+            trace.stage("WARNING", warning)
         result = validate(batch.audit_frame(), plan.suite)
         progress.learn(result=result)
-        _judge(spark, pipeline, plan, batch, result, progress, trace)
+        _judge(tools, pipeline, plan, batch, result, progress, trace)
         publish(batch, pipeline, plan.tags, deployment, evidence, progress)
     except Interrupt:
         # The JVM takes no further call; the branch goes with a later run, or with Iceberg's own retention.
@@ -142,10 +129,9 @@ def execute(
 def _first_facts(request: RunRequest, loaded: LoadedDescriptor, environ: Mapping[str, str]) -> RunFacts:
     """What is known before any work: enough for a START event, and for a FAIL right after it."""
     try:
-        files = named_files(loaded)
-        named = [*files.sql.values(), files.suite]
+        named = named_files(loaded).all
     except FileProblem:
-        named = []  # `execute` says what is wrong with them, after START.
+        named = ()  # `execute` says what is wrong with them, after START.
     return RunFacts(
         context=RunContext(
             run_id=request.run_id,
@@ -175,31 +161,37 @@ def _frame(
     spark: SparkSession,
     pipeline: Descriptor,
     plan: Plan,
-    bindings: Mapping[str, Mapping[str, object]],
+    reader: Reader,
+    bound: Mapping[str, Mapping[str, object]],
     deployment: Deployment,
-) -> tuple[DataFrame, dict[str, Callable[[], int | None]]]:
-    """The steps' last frame, not computed yet, and for each step what counts its rows once it is."""
-    for body in plan.bodies.values():
-        check_plan(spark, body.text, body.shown_as)
+) -> tuple[DataFrame, dict[str, Callable[[], int | None]], Callable[[], tuple[str, ...]]]:
+    """The steps' last frame, not computed yet; then what counts each step's rows, and the reader's warnings."""
+    for step in pipeline.steps:
+        if step.query_file is not None:
+            check_plan(spark, plan.bodies[step.id].text, plan.bodies[step.id].shown_as)
     source = plan.source
-    frame = READERS[pipeline.source.kind](spark, source, catalog_name(source.table.identity, deployment.account))
+    reading = as_reading(reader(spark, source, catalog_name(source.table.identity, deployment.account)))
+    frame = reading.frame
     counts: dict[str, Callable[[], int | None]] = {}
     for step in pipeline.steps:
-        body = plan.bodies[step.id]
-        frame = STEPS[step.kind](frame, step, body.text, body.shown_as, bindings[step.id])
+        frame = STEPS[step.kind](frame, step, plan.bodies[step.id], bound[step.id])
         frame, counts[step.id] = count_rows(frame, f"step {step.id}")
-    return frame, counts
+    return frame, counts, reading.warnings
 
 
 def _check_output(frame: DataFrame, plan: Plan) -> None:
-    """A suite that asks for columns which the steps do not produce is refused before anything is written."""
+    """What is wrong with the frame itself is refused before anything is written: filters that would lose rows, and
+    columns that the suite asks for and the steps do not produce.
+    """
+    if plan.source.jdbc is not None:
+        check_filters(frame)
     problems = check_columns(plan.suite, frame.columns)
     if problems:
         raise SuiteError(problems)
 
 
 def _judge(
-    spark: SparkSession,
+    tools: WriterTools,
     pipeline: Descriptor,
     plan: Plan,
     batch: StagedBatch,
@@ -216,7 +208,8 @@ def _judge(
         case OnFailure.BLOCK_PUBLISH:
             raise PublishBlocked(pipeline.metadata.name, result)
         case OnFailure.QUARANTINE:
-            kept = write_quarantine(spark, batch, plan.quarantine, progress.facts.context.run_id)
+            mark = partial(with_broken_rules, suite=plan.suite, result=result)
+            kept = write_quarantine(tools, batch, plan.quarantine, progress.facts.context.run_id, mark)
             progress.learn(published=kept)
             raise Quarantined(pipeline.metadata.name, kept.identity.fqn, result)
         case OnFailure.WARN:
@@ -231,8 +224,11 @@ def _trace_rows(
     counts: Mapping[str, Callable[[], int | None]],
     deployment: Deployment,
 ) -> None:
-    identity = plan.source.table.identity
-    scanned = scan_rows(spark, f"{catalog_name(identity, deployment.account)}.{identity.fqn}")
+    table = plan.source.table
+    if table.is_iceberg:
+        scanned = scan_rows(spark, f"{catalog_name(table.identity, deployment.account)}.{table.identity.fqn}")
+    else:
+        scanned = unnamed_scan_rows(spark)
     trace.stage("read", f"{pipeline.source.kind} {_rows(scanned)}", rows=scanned)
     for step in pipeline.steps:
         rows = counts[step.id]()

@@ -123,6 +123,14 @@ def spark(aws: Aws, jars: list[Path], tmp_path_factory: pytest.TempPathFactory) 
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark-warehouse")),
+            # s3:// paths work as on Glue.
+            "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+            "spark.hadoop.fs.s3a.endpoint": aws.endpoint,
+            "spark.hadoop.fs.s3a.endpoint.region": REGION,
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+            "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+            "spark.hadoop.fs.s3a.access.key": "testing",
+            "spark.hadoop.fs.s3a.secret.key": "testing",
         },
     )
     yield session

@@ -16,12 +16,16 @@ COMMANDS = {
     "run": "run",
     "validate": "validate",
     "replay": "replay",
+    "release": "release",
+    "baseline": "baseline",
 }
 
 USAGE = """\
 python -m pipeline_runtime <descriptor> [options]   run a pipeline (see `run --help`)
 python -m pipeline_runtime validate <path…>         check descriptors, SQL and suites, without an engine
 python -m pipeline_runtime replay [run id…]         deliver lineage that could not be delivered
+python -m pipeline_runtime release <run id> --by …  publish a quarantined batch after review
+python -m pipeline_runtime baseline <db.table> …    compute a baseline from a table's column
 python -m pipeline_runtime --version"""
 
 

@@ -13,6 +13,7 @@ from pipeline_runtime.descriptor.load import LoadedDescriptor, load
 from pipeline_runtime.errors import DescriptorError, FileProblem, Problem, SuiteError
 from pipeline_runtime.quality.suite import Suite, check_columns, load_suite
 from pipeline_runtime.schema.recorded import load_recorded, recorded_path
+from pipeline_runtime.steps.python_module import check_module
 from pipeline_runtime.steps.sql_guard import check_sql, output_columns
 
 __all__ = ["main", "problems_of"]
@@ -51,7 +52,7 @@ class _Verdict:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline_runtime validate",
-        description="Check descriptors with the SQL, suites, baselines and recorded schemas they name. "
+        description="Check descriptors with the SQL, Python modules, suites, baselines and recorded schemas they name. "
         "Needs no engine and no AWS; what only the catalog knows is checked by the run.",
         epilog="exit codes: 0 no problems, 2 a problem, or a path that leads to no descriptor",
         allow_abbrev=False,
@@ -99,8 +100,11 @@ def _judge(path: Path) -> _Verdict:
 
 
 def _problems_of_files(loaded: LoadedDescriptor) -> Iterator[Problem]:
-    sql, suite_file, problems = find_files(loaded)
-    yield from problems
+    found = find_files(loaded)
+    sql, suite_file = found.sql, found.suite
+    yield from found.problems
+    for path in found.modules.values():
+        yield from check_module(read_text(path), _shown(path))
     texts = {step_id: read_text(path) for step_id, path in sql.items()}
     for step in loaded.descriptor.steps:
         if step.id in texts:

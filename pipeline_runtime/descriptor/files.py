@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pipeline_runtime.descriptor.load import LoadedDescriptor
+from pipeline_runtime.descriptor.modules import module_files
 from pipeline_runtime.descriptor.yaml_source import YamlPath, dotted
 from pipeline_runtime.errors import FileProblem, Problem
 
-__all__ = ["NamedFiles", "confined", "find_files", "named_files", "read_text"]
+__all__ = ["FoundFiles", "NamedFiles", "confined", "find_files", "named_files", "read_text", "shown"]
 
 #: Bytes. SQL, suites and baselines are written by people.
 MAX_BYTES = 1 << 20
@@ -20,15 +21,29 @@ MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class NamedFiles:
-    """Where the files are, each a regular UTF-8 file: the SQL by step id in the order of the steps, and the suite."""
+    """Where the files are, each a regular UTF-8 file.
+
+    The SQL and the Python modules by step id, in the order of the steps, and the suite.
+    """
 
     sql: Mapping[str, Path]
     suite: Path
+    modules: Mapping[str, Path]
 
     @property
     def all(self) -> tuple[Path, ...]:
-        """Each file once, the SQL first."""
-        return tuple(dict.fromkeys((*self.sql.values(), self.suite)))
+        """Each file once, the SQL first, the suite last."""
+        return tuple(dict.fromkeys((*self.sql.values(), *self.modules.values(), self.suite)))
+
+
+@dataclass(frozen=True)
+class FoundFiles:
+    """As NamedFiles, those that can be used; `problems` is what is wrong with the others, at the descriptor's lines."""
+
+    sql: Mapping[str, Path]
+    modules: Mapping[str, Path]
+    suite: Path | None
+    problems: tuple[Problem, ...]
 
 
 def named_files(loaded: LoadedDescriptor) -> NamedFiles:
@@ -36,19 +51,19 @@ def named_files(loaded: LoadedDescriptor) -> NamedFiles:
 
     Raises FileProblem with all that cannot be used, at the descriptor's lines.
     """
-    sql, suite, problems = find_files(loaded)
-    if problems or suite is None:
-        raise FileProblem(problems)
-    return NamedFiles(sql, suite)
+    found = find_files(loaded)
+    if found.problems or found.suite is None:
+        raise FileProblem(found.problems)
+    return NamedFiles(found.sql, found.suite, found.modules)
 
 
-def find_files(loaded: LoadedDescriptor) -> tuple[dict[str, Path], Path | None, list[Problem]]:
-    """As `named_files`: the SQL and the suite that can be used, and what is wrong with the others."""
+def find_files(loaded: LoadedDescriptor) -> FoundFiles:
+    """The files that the descriptor names, as far as they can be used."""
     problems: list[Problem] = []
 
-    def usable(name: str, at: YamlPath) -> Path | None:
+    def usable(name: str, at: YamlPath, find: Callable[[str], Path]) -> Path | None:
         try:
-            path = confined(loaded.domain_root, name)
+            path = find(name)
             read_text(path)
         except ValueError as error:
             document = loaded.document
@@ -56,12 +71,33 @@ def find_files(loaded: LoadedDescriptor) -> tuple[dict[str, Path], Path | None, 
             return None
         return path
 
-    sql = {
-        step.id: path
-        for position, step in enumerate(loaded.descriptor.steps)
-        if step.query_file is not None and (path := usable(step.query_file, ("steps", position, "query_file")))
-    }
-    return sql, usable(loaded.descriptor.expectations.suite, ("expectations", "suite")), problems
+    def file(name: str) -> Path:
+        return confined(loaded.domain_root, name)
+
+    def module(name: str) -> Path:
+        return _module(loaded.domain_root, name, loaded.descriptor.metadata.domain)
+
+    sql, modules = {}, {}
+    for position, step in enumerate(loaded.descriptor.steps):
+        at: YamlPath = ("steps", position)
+        if step.query_file is not None and (path := usable(step.query_file, (*at, "query_file"), file)):
+            sql[step.id] = path
+        if step.module is not None and (path := usable(step.module, (*at, "module"), module)):
+            modules[step.id] = path
+    suite = usable(loaded.descriptor.expectations.suite, ("expectations", "suite"), file)
+    return FoundFiles(sql, modules, suite, tuple(problems))
+
+
+def _module(domain_root: Path, module: str, domain: str) -> Path:
+    """The file of a module. Raises ValueError as `confined` does."""
+    names = module_files(module, domain)
+    present = [name for name in names if (domain_root / name).is_file()]
+    if len(present) > 1:
+        raise ValueError(f"is two files, {present[0]} and {present[1]}; keep one")
+    try:
+        return confined(domain_root, (present or names)[0])
+    except ValueError as error:
+        raise ValueError(f"means {(present or names)[0]}, which {error}") from None
 
 
 def confined(domain_root: Path, name: str) -> Path:
@@ -106,6 +142,11 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(f"is not UTF-8 (line {line}); save it as UTF-8") from None
+
+
+def shown(path: Path) -> str:
+    """The path as a person at this shell would write it."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _shown(domain_root: Path) -> str:

@@ -11,10 +11,17 @@ import attr
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import DatasetFacet, OutputDatasetFacet, RunFacet
 
+from pipeline_runtime.catalog.locations import table_root
 from pipeline_runtime.catalog.table import PinnedSource
 from pipeline_runtime.lineage import dataset_facets, facets
 from pipeline_runtime.lineage.facts import RunFacts
-from pipeline_runtime.lineage.identity import DatasetIdentity, glue_dataset, identity_problem, job_namespace
+from pipeline_runtime.lineage.identity import (
+    DatasetIdentity,
+    glue_dataset,
+    identity_problem,
+    jdbc_dataset,
+    job_namespace,
+)
 from pipeline_runtime.lineage.limits import size_problem
 from pipeline_runtime.lineage.own_facets import PRODUCER
 from pipeline_runtime.lineage.values import json_value, utc_text
@@ -140,17 +147,22 @@ def _input(facts: RunFacts) -> InputDataset:
     source: PinnedSource | None = facts.source
     if source is None:
         raise ValueError("this terminal event needs the source that was read")
-    table = source.table
-    identity = glue_dataset(table.identity, domain=facts.descriptor.metadata.domain, location=table.location)
+    table, domain = source.table, facts.descriptor.metadata.domain
+    # Of a JDBC table the location is its address in the database, which its own name says already.
+    # A parquet product shows another run's folder after every publish; it stays one dataset.
+    location = table_root(table.location) if source.jdbc is None else None
+    identity = (
+        glue_dataset(table.identity, domain=domain, location=location)
+        if source.jdbc is None
+        else jdbc_dataset(source.jdbc, table.identity, domain=domain)
+    )
     return InputDataset(
         namespace=identity.namespace,
         name=identity.name,
         facets={
             "schema": dataset_facets.schema_facet(source.pinned),
             "symlinks": dataset_facets.symlinks_facet(identity),
-            "catalog": dataset_facets.catalog_facet(
-                table.identity, is_iceberg=table.is_iceberg, location=table.location
-            ),
+            "catalog": dataset_facets.catalog_facet(table.identity, is_iceberg=table.is_iceberg, location=location),
         },
     )
 

@@ -20,9 +20,9 @@ from pipeline_runtime.context import ParentRun
 from pipeline_runtime.descriptor.v1 import Descriptor, Step
 from pipeline_runtime.lineage.engine import Engine
 from pipeline_runtime.lineage.facts import RunFacts
-from pipeline_runtime.lineage.own_facets import PRODUCER, ProcessingJobFacet, ProvenanceRunFacet
+from pipeline_runtime.lineage.own_facets import PRODUCER, ProcessingJobFacet, ProvenanceRunFacet, ReleaseRunFacet
 from pipeline_runtime.lineage.provenance import Provenance, web_url
-from pipeline_runtime.lineage.redact import error_text
+from pipeline_runtime.lineage.redact import error_text, redact
 from pipeline_runtime.lineage.values import utc_text
 
 __all__ = ["error_facet", "job_facets", "provenance_facet", "run_facets"]
@@ -43,6 +43,13 @@ def run_facets(facts: RunFacts) -> dict[str, RunFacet]:
         facets["nominalTime"] = nominal_time_run.NominalTimeRunFacet(nominalStartTime=nominal, producer=PRODUCER)
     if facts.context.parent is not None:
         facets["parent"] = _parent_facet(facts.context.parent)
+    if facts.release is not None:
+        facets["cordata_release"] = ReleaseRunFacet(
+            original_run_id=facts.release.original_run_id,
+            released_by=redact(facts.release.released_by),
+            reason=None if facts.release.reason is None else redact(facts.release.reason),
+            producer=PRODUCER,
+        )
     return facets
 
 
@@ -70,7 +77,8 @@ def job_facets(descriptor: Descriptor, declaration: Provenance | None) -> dict[s
 
 
 def provenance_facet(facts: RunFacts, declaration: Provenance) -> ProvenanceRunFacet:
-    source = facts.source
+    # A release reads the quarantine; the declared source was compared with its pin by the original run.
+    source = facts.source if facts.release is None else None
     return ProvenanceRunFacet(
         descriptor_path=declaration.descriptor_path,
         descriptor_sha256=declaration.descriptor_sha256,

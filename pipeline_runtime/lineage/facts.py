@@ -14,7 +14,16 @@ from pipeline_runtime.quality.result import ValidationResult
 from pipeline_runtime.schema.columns import Schema
 from pipeline_runtime.writers.plan import Published, TargetPlan
 
-__all__ = ["RunFacts"]
+__all__ = ["Release", "RunFacts"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """That a run publishes what an earlier one had put in quarantine: which, who decided it, and why."""
+
+    original_run_id: str
+    released_by: str
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -23,7 +32,8 @@ class RunFacts:
 
     What is None or empty is not known yet, and the events leave it out. `target` is the declared target, also in
     a quarantined run. `written_schema` and `published` describe the table that the batch went to: the target or
-    its quarantine. `tags` are the LF-tags as set on the target.
+    its quarantine. `tags` are the LF-tags as set on the target. With `release`, `source` is the quarantine, and
+    `result` what the original run's suite found.
     """
 
     context: RunContext
@@ -36,3 +46,4 @@ class RunFacts:
     published: Published | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     result: ValidationResult | None = None
+    release: Release | None = None

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from pipeline_runtime.catalog.connections import JdbcEndpoint
 from pipeline_runtime.catalog.table import TableIdentity
 
-__all__ = ["DatasetIdentity", "Symlink", "glue_dataset", "identity_problem", "job_namespace"]
+__all__ = ["DatasetIdentity", "Symlink", "glue_dataset", "identity_problem", "jdbc_dataset", "job_namespace"]
 
 _GLUE_NAMESPACE = re.compile(r"arn:aws[a-z-]*:glue:[a-z]{2}(-[a-z]+)+-\d:\d{12}")
 _GLUE_NAME = re.compile(r"table/[^/]+/[^/]+")
@@ -53,6 +54,18 @@ def glue_dataset(identity: TableIdentity, *, domain: str, location: str | None) 
         bucket = urlsplit(location)
         symlinks.append(Symlink(f"{bucket.scheme}://{bucket.netloc}", bucket.path.strip("/"), "LOCATION"))
     return DatasetIdentity(identity.namespace, identity.name, tuple(symlinks))
+
+
+def jdbc_dataset(endpoint: JdbcEndpoint, identity: TableIdentity, *, domain: str) -> DatasetIdentity:
+    """A database's table, under the name that every other tool gives it; its entry in the Glue catalog is a symlink.
+
+    That one is of type TABLE: DataZone links the node to the asset that was catalogued.
+    """
+    symlinks = (
+        Symlink(identity.namespace, identity.name, "TABLE"),
+        Symlink(job_namespace(domain), identity.fqn, "LOGICAL"),
+    )
+    return DatasetIdentity(endpoint.namespace, endpoint.name, symlinks)
 
 
 def identity_problem(datasets: Iterable[tuple[str, str]]) -> str | None:

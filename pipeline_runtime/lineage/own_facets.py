@@ -7,7 +7,14 @@ from openlineage.client.generated.base import JobFacet, OutputDatasetFacet, RunF
 
 from pipeline_runtime import __version__
 
-__all__ = ["PRODUCER", "ProcessingJobFacet", "ProvenanceRunFacet", "PublishOutputDatasetFacet", "schema_url"]
+__all__ = [
+    "PRODUCER",
+    "ProcessingJobFacet",
+    "ProvenanceRunFacet",
+    "PublishOutputDatasetFacet",
+    "ReleaseRunFacet",
+    "schema_url",
+]
 
 #: Names this release on every event and facet.
 PRODUCER = f"https://github.com/cordata-tech/pipeline-runtime/tree/{__version__}"
@@ -66,3 +73,16 @@ class PublishOutputDatasetFacet(OutputDatasetFacet):
     @staticmethod
     def _get_schema() -> str:
         return schema_url("PublishOutputDatasetFacet")
+
+
+@attr.define
+class ReleaseRunFacet(RunFacet):
+    """Run facet `cordata_release`: the run publishes, after review, what an earlier run had put in quarantine."""
+
+    original_run_id: str
+    released_by: str
+    reason: str | None = None
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("ReleaseRunFacet")

@@ -21,6 +21,7 @@ _MODULES = (
     "great_expectations",
     "great_expectations.expectations.registry",
     "great_expectations.execution_engine",
+    "great_expectations.execution_engine.sparkdf_batch_data",
     "great_expectations.validator.metrics_calculator",
     "great_expectations.validator.metric_configuration",
     "great_expectations.exceptions",
@@ -38,6 +39,7 @@ class Gx:
     get_expectation_impl: Any
     get_metric_provider: Any
     SparkDFExecutionEngine: Any
+    SparkDFBatchData: Any
     MetricsCalculator: Any
     MetricConfiguration: Any
     MetricResolutionError: Any
@@ -81,6 +83,7 @@ def load_gx() -> Gx:
         importlib.import_module("great_expectations.expectations.registry").get_expectation_impl,
         importlib.import_module("great_expectations.expectations.registry").get_metric_provider,
         importlib.import_module("great_expectations.execution_engine").SparkDFExecutionEngine,
+        importlib.import_module("great_expectations.execution_engine.sparkdf_batch_data").SparkDFBatchData,
         importlib.import_module("great_expectations.validator.metrics_calculator").MetricsCalculator,
         importlib.import_module("great_expectations.validator.metric_configuration").MetricConfiguration,
         importlib.import_module("great_expectations.exceptions").MetricResolutionError,

@@ -17,9 +17,10 @@ from pipeline_runtime.quality.gx import Gx, load_gx
 from pipeline_runtime.quality.kinds import COUNTS_NULLS, SHAPE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
-__all__ = ["MAX_SAMPLES", "Answer", "Judge", "Question"]
+__all__ = ["MAX_SAMPLES", "Answer", "Judge", "Question", "Violating"]
 
 #: Rows that a failing expectation may name.
 MAX_SAMPLES = 20
@@ -54,6 +55,31 @@ class Answer:
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Violating:
+    """Rows that violate an expectation: `violates` holds for them, and so does each of `within`.
+
+    `within` says which rows the expectation looks at; `violates` may be a window over those.
+    """
+
+    violates: Column
+    within: tuple[Column, ...]
+
+
+class _Filters:
+    """Stands in for a frame where Great Expectations filters one, and keeps the filters."""
+
+    def __init__(self, schema: StructType) -> None:
+        self.schema = schema
+        self.conditions: list[Column] = []
+
+    def filter(self, condition: Column | str) -> _Filters:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        self.conditions.append(F.expr(condition) if isinstance(condition, str) else condition)
+        return self
+
+
 class _Stopped(BaseException):
     """Carries an error that is no verdict past Great Expectations, which takes every Exception for one."""
 
@@ -82,6 +108,7 @@ class Judge:
     """
 
     def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
         self._gx = load_gx()
         self._engine = _engine_class()(spark=frame.sparkSession, persist=False)
         self._engine.load_batch_data("batch", frame)
@@ -103,14 +130,34 @@ class Judge:
         prepared = self._prepare(question)
         if isinstance(prepared, Answer) or prepared.map_metric is None:
             return []
+        violates, domain = self._condition(prepared)
+        rows = self._engine.get_domain_records(domain).withColumn("__violates", violates)
+        found = rows.filter("__violates").select(*(f"`{name}`" for name in columns)).limit(MAX_SAMPLES).collect()
+        return [row.asDict() for row in found]
+
+    def violating(self, question: Question) -> Violating | None:
+        """Which rows violate a row-level expectation; None for one that is not about rows, or cannot be judged."""
+        prepared = self._prepare(question)
+        if isinstance(prepared, Answer) or prepared.map_metric is None:
+            return None
+        try:
+            violates, domain = self._condition(prepared)
+        except _Unanswerable:
+            return None
+        filters = _Filters(self._frame.schema)
+        recorder = _engine_class()(spark=self._frame.sparkSession, persist=False)
+        recorder.load_batch_data("batch", self._gx.SparkDFBatchData(recorder, filters))
+        recorder.get_domain_records(domain)
+        return Violating(violates, tuple(filters.conditions))
+
+    def _condition(self, prepared: _Prepared) -> tuple[Column, dict[str, Any]]:
+        """True for the rows of its domain that violate the expectation, and the domain."""
         counted = prepared.metrics[f"{prepared.map_metric}.unexpected_count"]
         condition = self._gx.MetricConfiguration(
             f"{prepared.map_metric}.condition", counted.metric_domain_kwargs, counted.metric_value_kwargs
         )
         violates, domain, accessor = self._compute([condition])[condition.id]
-        rows = self._engine.get_domain_records({**domain, **accessor}).withColumn("__violates", violates)
-        found = rows.filter("__violates").select(*(f"`{name}`" for name in columns)).limit(MAX_SAMPLES).collect()
-        return [row.asDict() for row in found]
+        return violates, {**domain, **accessor}
 
     def _prepare(self, question: Question) -> _Prepared | Answer:
         try:

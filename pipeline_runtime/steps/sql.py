@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.descriptor.v1 import RESERVED_PARAMS, Step
 from pipeline_runtime.engine.spark_error import failures, short_message
-from pipeline_runtime.errors import OutputRefused, Problem, SqlRefused, StepFailed
+from pipeline_runtime.errors import Problem, SqlRefused, StepFailed
+from pipeline_runtime.steps.columns import refuse_columns_given_twice
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,7 +55,7 @@ def run_sql(frame: DataFrame, step: Step, text: str, shown_as: str, bindings: Ma
             answer = frame.sparkSession.sql(text, args=dict(bindings))
     except failures() as error:
         raise StepFailed(_failure(step, shown_as, short_message(error))) from error
-    _refuse_columns_given_twice(answer, step, shown_as)
+    refuse_columns_given_twice(answer, step.id, shown_as)
     return answer
 
 
@@ -77,16 +78,3 @@ def _failure(step: Step, shown_as: str, message: str) -> str:
     found = _POSITION.search(message)
     where = f"{shown_as}:{found.group(1)}" if found else shown_as
     return f"step {step.id} ({where}): {_POSITION.sub('', message)}"
-
-
-def _refuse_columns_given_twice(answer: DataFrame, step: Step, shown_as: str) -> None:
-    spellings: dict[str, list[str]] = {}
-    for column in answer.columns:
-        spellings.setdefault(column.casefold(), []).append(column)
-    twice = [names for names in spellings.values() if len(names) > 1]
-    if twice:
-        listed = "; ".join(f"{names[0]} ({', '.join(names)})" for names in twice)
-        raise OutputRefused(
-            f"step {step.id} ({shown_as}) returns columns more than once, case does not count: {listed}. "
-            "Select each once, or give the other a name of its own with AS."
-        )

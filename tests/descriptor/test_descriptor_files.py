@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,44 @@ def test_the_files_of_a_descriptor_are_found_from_the_domain_root(domain, monkey
     assert files.all == (*files.sql.values(), files.suite)
 
 
-def test_a_step_without_sql_names_no_file(domain):
-    changed = domain.with_(
-        "    kind: sql\n    query_file: sql/score.sql", "    kind: python\n    module: transforms.score"
-    )
-    assert list(named_files(changed.load()).sql) == ["clean"]
+@pytest.mark.parametrize("module", ["transforms.score", "domains.shop.transforms.score"])
+def test_a_python_steps_module_is_found_from_the_domain_root_however_the_folder_is_called(domain, module):
+    file = domain.root / "transforms" / "score.py"
+    file.parent.mkdir()
+    file.write_text("")
+    moved = replace(domain, root=domain.root.rename(domain.root.with_name("copy-4f1")))
+    changed = moved.with_("    kind: sql\n    query_file: sql/score.sql", f"    kind: python\n    module: {module}")
+
+    files = named_files(changed.load())
+
+    assert dict(files.modules) == {"score": moved.root / "transforms" / "score.py"}
+    assert list(files.sql) == ["clean"]
+    assert files.all == (moved.root / "sql" / "clean.sql", files.modules["score"], files.suite)
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("transforms.scoer", "means transforms/scoer.py, which does not exist in the domain root shop/; did you mean"),
+        ("domains.fraud.transforms.score", "belongs to domain fraud, the descriptor to shop; write domains.shop."),
+        ("requests.sessions", "is not in the domain's package; write domains.shop.transforms.sessions for transforms/"),
+        ("transforms", "is not in the domain's package"),
+        ("transforms..os", "is not in the domain's package"),
+        ("transforms.../sql/score", "is not in the domain's package"),
+        ("transforms.out", "means transforms/out.py, which is a symlink that leads out of the domain"),
+        ("transforms.both", "is two files, transforms/both.py and transforms/both/__init__.py; keep one"),
+    ],
+)
+def test_a_module_that_is_no_file_of_the_domains_own_package_is_refused(domain, module, reason):
+    folder = domain.root / "transforms"
+    (folder / "both").mkdir(parents=True)
+    for name in ("score.py", "both.py", "both/__init__.py"):
+        (folder / name).write_text("")
+    (folder / "out.py").symlink_to(__file__)
+    changed = domain.with_("    kind: sql\n    query_file: sql/score.sql", f"    kind: python\n    module: {module}")
+    with pytest.raises(FileProblem) as caught:
+        named_files(changed.load())
+    assert str(caught.value).startswith(f"orders.yml:18: steps[1].module: '{module}' {reason}")
 
 
 def test_two_steps_may_share_a_file(domain):

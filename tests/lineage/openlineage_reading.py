@@ -34,6 +34,7 @@ OWN = {
     "processing": own_facets.ProcessingJobFacet,
     "cordata_provenance": own_facets.ProvenanceRunFacet,
     "cordata_publish": own_facets.PublishOutputDatasetFacet,
+    "cordata_release": own_facets.ReleaseRunFacet,
 }
 
 

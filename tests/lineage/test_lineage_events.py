@@ -34,7 +34,7 @@ from pipeline_runtime.lineage.events import (
     to_bytes,
     validation_event,
 )
-from pipeline_runtime.lineage.facts import RunFacts
+from pipeline_runtime.lineage.facts import Release, RunFacts
 from pipeline_runtime.lineage.provenance import GitFacts
 
 AT = datetime(2026, 8, 4, 9, 14, 22, 123_456, tzinfo=UTC)
@@ -58,6 +58,11 @@ def filled(value: Any) -> Any:
     return [filled(each) for each in value] if isinstance(value, list) else value
 
 
+def released(facts: RunFacts) -> RunFacts:
+    """The facts of a run that publishes what another had put in quarantine."""
+    return dataclasses.replace(facts, release=Release("0b8c7a40-0000-4000-8000-000000000001", "ann", "checked"))
+
+
 @pytest.fixture
 def events(facts: RunFacts) -> dict[str, RunEvent]:
     blocked = PublishBlocked("transactions-scored-daily", facts.result) if facts.result else None
@@ -72,6 +77,7 @@ def events(facts: RunFacts) -> dict[str, RunEvent]:
         "fail": terminal_event(facts, RunStatus.FAIL, at=AT, error=blocked),
         "bare fail": terminal_event(bare, RunStatus.FAIL, at=AT, error=KeyError("x")),
         "quarantined": terminal_event(facts, RunStatus.QUARANTINED, at=AT, error=blocked),
+        "released": terminal_event(released(facts), RunStatus.COMPLETE, at=AT),
         "validation": validation_event(facts, RunStatus.COMPLETE, at=AT),
         "quarantined validation": validation_event(facts, RunStatus.QUARANTINED, at=AT),
     }
@@ -84,6 +90,19 @@ def test_a_start_names_the_run_and_the_declaration_and_no_dataset(facts: RunFact
     assert (event["job"]["namespace"], event["job"]["name"]) == ("cordata.fraud", "transactions-scored-daily")
     assert (event["inputs"], event["outputs"]) == ([], [])
     assert event["producer"] == f"https://github.com/cordata-tech/pipeline-runtime/tree/{__version__}"
+
+
+def test_a_release_names_the_original_run_and_who_decided_and_makes_no_claim_about_the_source(facts: RunFacts) -> None:
+    run_facets = wire(terminal_event(released(facts), RunStatus.COMPLETE, at=AT))["run"]["facets"]
+    said = {key: value for key, value in run_facets["cordata_release"].items() if not key.startswith("_")}
+    assert said == {
+        "original_run_id": "0b8c7a40-0000-4000-8000-000000000001",
+        "released_by": "ann",
+        "reason": "checked",
+    }
+    assert "source_catalog_version" not in run_facets["cordata_provenance"]
+    assert run_facets["cordata_provenance"]["descriptor_sha256"] == "9c" * 32
+    assert "cordata_release" not in wire(terminal_event(facts, RunStatus.COMPLETE, at=AT))["run"]["facets"]
 
 
 def test_the_provenance_names_declaration_commit_executor_and_source_release(facts: RunFacts) -> None:

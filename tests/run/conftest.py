@@ -65,7 +65,7 @@ def lab(aws: Any, spark: Any, tmp_path: Path, adapter: Adapter) -> Lab:
 
 
 @pytest.fixture(scope="session")
-def spark_conf(jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def spark_conf(aws: Any, jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Spark configuration folder, as a deployment has it, for runs in a process of their own."""
     folder = tmp_path_factory.mktemp("spark-conf")
     settings = {
@@ -75,6 +75,9 @@ def spark_conf(jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.s3a.endpoint": aws.endpoint,
+        "spark.hadoop.fs.s3a.path.style.access": "true",
     }
     (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
     return folder

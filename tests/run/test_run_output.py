@@ -11,13 +11,19 @@ pytestmark = pytest.mark.spark
 SCORED = [(1, 0.1, "2026-08-01"), (2, 0.2, "2026-08-01"), (4, 0.4, "2026-08-02")]
 
 
-def test_a_column_selected_twice_fails_before_the_write(lab):
-    lab.change("sql/score.sql", "SELECT id,", "SELECT id, ID,")
+@pytest.mark.parametrize(
+    ("selected", "error"),
+    [("SELECT id, ID,", "FAILED SqlRefused"), ("SELECT *, id,", "FAILED OutputRefused")],
+    ids=["as the text tells", "as only the engine tells"],
+)
+def test_a_column_selected_twice_fails_before_the_write(lab, selected, error):
+    lab.change("sql/score.sql", "SELECT id,", selected)
 
     outcome = lab.run()
 
     assert outcome.code == 1
-    assert "returns columns more than once" in outcome.trace
+    assert error in outcome.trace
+    assert "id" in outcome.trace.partition("FAILED")[2]
     assert lab.definition() is None
 
 
