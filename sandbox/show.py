@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pipeline_runtime.descriptor.load import load
 from pipeline_runtime.kinds import KINDS
@@ -33,31 +35,64 @@ def say_where_to_look(descriptor: str, run_id: str, settings: Mapping[str, str],
 
 
 def first_rows(table: str, settings: Mapping[str, str]) -> list[str] | None:
-    """The first rows of an Iceberg table as aligned text lines, header first; None where there is no such table."""
-    from pyiceberg.catalog.glue import GlueCatalog
-    from pyiceberg.exceptions import NoSuchTableError
+    """The first rows of a table as aligned text lines, header first; None where there is no such table."""
+    import boto3
 
-    endpoint, region = settings["AWS_ENDPOINT_URL"], settings["AWS_REGION"]
-    key, secret = settings["AWS_ACCESS_KEY_ID"], settings["AWS_SECRET_ACCESS_KEY"]
-    properties = {
-        service + setting: value
-        for service in ("glue.", "s3.")
-        for setting, value in {
-            "endpoint": endpoint,
-            "region": region,
-            "access-key-id": key,
-            "secret-access-key": secret,
-        }.items()
-    }
+    glue = boto3.client("glue", **_access(settings))
+    database, _, name = table.partition(".")
     try:
-        found = GlueCatalog("sandbox", None, **properties).load_table(table)
-    except NoSuchTableError:
+        found = glue.get_table(DatabaseName=database, Name=name)["Table"]
+    except glue.exceptions.EntityNotFoundException:
         return None
-    rows = found.scan(limit=ROWS).to_arrow().to_pylist()
-    names = [field.name for field in found.schema().fields]
+    is_iceberg = found.get("Parameters", {}).get("table_type", "").upper() == "ICEBERG"
+    rows = _iceberg_rows(table, settings) if is_iceberg else _parquet_rows(glue, found, settings)
+    names = list(rows[0]) if rows else [column["Name"] for column in found["StorageDescriptor"]["Columns"]]
     cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+
+
+def _access(settings: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "endpoint_url": settings["AWS_ENDPOINT_URL"],
+        "region_name": settings["AWS_REGION"],
+        "aws_access_key_id": settings["AWS_ACCESS_KEY_ID"],
+        "aws_secret_access_key": settings["AWS_SECRET_ACCESS_KEY"],
+    }
+
+
+def _iceberg_rows(table: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+    from pyiceberg.catalog.glue import GlueCatalog
+
+    spelled = {"endpoint_url": "endpoint", "region_name": "region"}
+    access = {
+        spelled.get(key, key.removeprefix("aws_").replace("_", "-")): value for key, value in _access(settings).items()
+    }
+    properties = {f"{service}.{key}": value for service in ("glue", "s3") for key, value in access.items()}
+    found = GlueCatalog("sandbox", None, **properties).load_table(table)
+    rows: list[dict[str, Any]] = found.scan(limit=ROWS).to_arrow().to_pylist()
+    return rows
+
+
+def _parquet_rows(glue: Any, table: Mapping[str, Any], settings: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Out of the first partition that has rows; the partition's values are the last columns."""
+    import boto3
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    s3 = boto3.client("s3", **_access(settings))
+    keys = [key["Name"] for key in table.get("PartitionKeys", [])]
+    partitions = glue.get_partitions(DatabaseName=table["DatabaseName"], TableName=table["Name"])["Partitions"]
+    places = [(each["StorageDescriptor"]["Location"], each["Values"]) for each in partitions]
+    if not keys:
+        places = [(table["StorageDescriptor"]["Location"], [])]
+    for location, values in sorted(places):
+        bucket, _, prefix = location.removeprefix("s3://").partition("/")
+        for entry in s3.list_objects_v2(Bucket=bucket, Prefix=prefix.rstrip("/") + "/").get("Contents", []):
+            if entry["Key"].endswith(".parquet"):
+                body = s3.get_object(Bucket=bucket, Key=entry["Key"])["Body"].read()
+                rows = pq.read_table(io.BytesIO(body)).slice(0, ROWS).to_pylist()
+                return [{**row, **dict(zip(keys, values, strict=True))} for row in rows]
+    return []
 
 
 def _cell(value: object) -> str:

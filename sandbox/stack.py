@@ -2,7 +2,9 @@
 
     python -m sandbox.stack up [--rows N]      start what is not up, seed what is not there
     python -m sandbox.stack status             what runs where; ends with 1 where something is down
-    python -m sandbox.stack drift [--scores]   the source's next release adds a column; or its amounts go wrong
+    python -m sandbox.stack drift [--scores | --bad-claims]
+                                               the source's next release adds a column; or its amounts go wrong;
+                                               or claims land that break the rules of claims
     python -m sandbox.stack undrift            as it was before
     python -m sandbox.stack down               stop everything, forget all data
 
@@ -26,7 +28,7 @@ from typing import Any
 
 from sandbox.errors import SandboxError
 from sandbox.jars.fetch import fetch, is_complete
-from sandbox.lake.places import ACCOUNT, CURATED, RAW, REGION, TABLE
+from sandbox.lake.places import ACCOUNT, CLAIMS_TABLE, POLICY, PRODUCTS, RAW, REGION, TABLE
 from sandbox.lake.transactions import ROWS
 from sandbox.processes import Server
 from sandbox.spark_conf import spark_defaults, write_conf
@@ -39,9 +41,7 @@ LISTING = ROOT / "sandbox" / "jars" / "ivy-glue-5.1.xml"
 DOMAIN_ID = "dzd_sandbox"
 
 #: Registered in DataZone, so that lineage of these tables is shown with the asset.
-ASSETS = tuple(
-    f"arn:aws:glue:{REGION}:{ACCOUNT}:table/{table}" for table in (f"{RAW}/{TABLE}", f"{CURATED}/transactions_scored")
-)
+ASSETS = tuple(f"arn:aws:glue:{REGION}:{ACCOUNT}:table/{product}" for product in PRODUCTS)
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,11 @@ class Lake:
     rows: int
     scores_drifted: bool
     schema_drifted: bool
+    bad_claims: bool
 
     @property
     def note(self) -> str:
-        drifted = self.scores_drifted or self.schema_drifted
+        drifted = self.scores_drifted or self.schema_drifted or self.bad_claims
         return " (drifted: `python -m sandbox.stack undrift` takes it back)" if drifted else ""
 
 
@@ -77,7 +78,8 @@ class Stack:
     def up(self, rows: int = ROWS) -> None:
         """Starts and seeds what is missing; the source table gets `rows` transactions. Raises SandboxError."""
         lake = self._lake()
-        if lake is not None and lake.rows == rows and self.aws.is_up() and self.adapter.is_up():
+        seeded = lake is not None and lake.rows == rows and self._has_claims
+        if lake is not None and seeded and self.aws.is_up() and self.adapter.is_up():
             _say("sandbox", f"up: AWS on {self.aws.url}, adapter on {self.adapter.url}{lake.note}")
             return
         self._ensure_jars()
@@ -95,6 +97,8 @@ class Stack:
         lake = self._lake()
         if lake is None or lake.rows != rows:
             self._seed(rows)
+        if not self._has_claims:
+            self._seed_claims()
 
     def down(self) -> None:
         """Stops the servers and removes the folder."""
@@ -109,11 +113,23 @@ class Stack:
             _say(server.name, f"up on {server.url} (pid {server.pid})" if server.is_up() else "down")
         lake = self._lake()
         _say("lake", "not seeded" if lake is None else f"{_described(lake.rows, lake.scores_drifted)}{lake.note}")
-        return 0 if lake is not None and all(server.is_up() for server in servers) else 1
+        claims = f"{POLICY}.{CLAIMS_TABLE} landed" if self._has_claims else "not seeded"
+        _say("claims", claims)
+        return 0 if lake is not None and self._has_claims and all(server.is_up() for server in servers) else 1
 
-    def drift(self, *, scores: bool) -> None:
-        """The producer's next release; with `scores`, the same columns with amounts that are wrong."""
+    def drift(self, *, scores: bool, bad_claims: bool = False) -> None:
+        """The producer's next release; with `scores`, the same columns with amounts that are wrong.
+
+        With `bad_claims` the card transactions stay, and DMS lands claims that break their rules.
+        """
         lake = self._require_up()
+        if bad_claims:
+            from sandbox.lake.policy import land_bad_claims
+
+            location = land_bad_claims(self._client("glue"), self._client("s3"))
+            self._bad_claims.touch()
+            _say("claims", f"landed in {location}: wrong signs, currencies and policies")
+            return
         if scores:
             self._seed(lake.rows, drift_scores=True)
             return
@@ -127,6 +143,14 @@ class Stack:
     def undrift(self) -> None:
         """The columns and the amounts that the sandbox came with."""
         lake = self._require_up()
+        if lake.bad_claims:
+            from sandbox.lake.policy import remove_bad_claims
+
+            remove_bad_claims(self._client("s3"))
+            self._bad_claims.unlink()
+            _say("claims", "the bad ones are gone")
+            if not (lake.scores_drifted or lake.schema_drifted):
+                return
         if lake.scores_drifted:
             self._seed(lake.rows)
             return
@@ -157,6 +181,28 @@ class Stack:
         self._marker.write_text(json.dumps(marker) + "\n", encoding="utf-8")
         _say("lake", f"{RAW}.{TABLE} is at v7, seeded in {time.monotonic() - began:.0f} s")
 
+    def _seed_claims(self) -> None:
+        """The policy domain's landing zone; no engine is needed."""
+        from sandbox.lake.catalog import create_buckets, create_databases
+        from sandbox.lake.policy import seed_claims
+
+        began = time.monotonic()
+        glue, s3 = self._client("glue"), self._client("s3")
+        create_buckets(s3)
+        create_databases(glue)
+        if seed_claims(glue, s3):
+            self._bad_claims.unlink(missing_ok=True)
+            _say("claims", f"{POLICY}.{CLAIMS_TABLE} is at v3, landed in {time.monotonic() - began:.0f} s")
+        self._claims.write_text(f"{self.aws.pid}\n", encoding="utf-8")
+
+    @property
+    def _has_claims(self) -> bool:
+        """Whether the running stand-in has the claims; they are gone with the process."""
+        try:
+            return self._claims.read_text(encoding="utf-8").strip() == str(self.aws.pid)
+        except OSError:
+            return False
+
     def _lake(self) -> Lake | None:
         """What the running stand-in holds; None where it holds nothing, as after a restart."""
         try:
@@ -164,7 +210,9 @@ class Stack:
             pid, rows, scores_drifted = marker["pid"], marker["rows"], marker["scores_drifted"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return Lake(rows, scores_drifted, self._drifted.exists()) if pid == self.aws.pid else None
+        if pid != self.aws.pid:
+            return None
+        return Lake(rows, scores_drifted, self._drifted.exists(), self._bad_claims.exists())
 
     def _require_up(self) -> Lake:
         lake = self._lake()
@@ -179,6 +227,14 @@ class Stack:
     @property
     def _drifted(self) -> Path:
         return self.folder / "drifted"
+
+    @property
+    def _claims(self) -> Path:
+        return self.folder / "claims"
+
+    @property
+    def _bad_claims(self) -> Path:
+        return self.folder / "bad-claims"
 
     def _settings(self) -> dict[str, str]:
         """The variables that lead a run to this sandbox, and nowhere else."""
@@ -250,7 +306,13 @@ def main(argv: list[str] | None = None) -> int:
     commands.add_parser("down", help="stop everything, forget all data")
     commands.add_parser("status", help="what runs where")
     drift = commands.add_parser("drift", help="the source's next release adds a column")
-    drift.add_argument("--scores", action="store_true", help="instead, its amounts go wrong, and the scores with them")
+    instead = drift.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--scores", action="store_true", help="instead, its amounts go wrong, and the scores with them"
+    )
+    instead.add_argument(
+        "--bad-claims", action="store_true", help="instead, claims land that break the rules of claims"
+    )
     commands.add_parser("undrift", help="as it was before")
     arguments = parser.parse_args(argv)
 
@@ -264,7 +326,7 @@ def main(argv: list[str] | None = None) -> int:
             case "status":
                 return stack.status()
             case "drift":
-                stack.drift(scores=arguments.scores)
+                stack.drift(scores=arguments.scores, bad_claims=arguments.bad_claims)
             case "undrift":
                 stack.undrift()
     except SandboxError as error:

@@ -2,17 +2,17 @@
 
     python -m sandbox.lake.baseline > domains/fraud/baselines/baseline_fraud_score.yml
 
-Runs the fraud domain's own SQL over the sample transactions, without a lake. Re-baselining is a decision: the
-changed file goes through review like any other.
+Runs the fraud domain's own SQL over the sample transactions, without a lake; `python -m pipeline_runtime baseline`
+does the same for a table. Re-baselining is a decision: the changed file goes through review like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline_runtime.quality.measured import in_bins
 from sandbox.lake.transactions import ROWS, transactions
 
 if TYPE_CHECKING:
@@ -36,23 +36,9 @@ def scored(spark: SparkSession, rows: int = ROWS, amount_factor: float = 1.0) ->
 
 
 def weights(frame: DataFrame, column: str = "fraud_score", bins: Sequence[float] = BINS) -> list[float]:
-    """The share of the column's values in each bin [lower, upper), the last one closed; they sum to 1."""
-    counted = frame.selectExpr(
-        *(f"count_if({column} >= {low} AND {column} < {high}) AS b{i}" for i, (low, high) in enumerate(pairwise(bins))),
-        f"count_if({column} = {bins[-1]}) AS at_the_end",
-    ).first()
-    assert counted is not None
-    counts = list(counted)
-    counts[-2:] = [sum(counts[-2:])]
-    return [count / sum(counts) for count in counts]
-
-
-def _rounded(shares: Sequence[float]) -> list[float]:
-    """Four decimals, the largest share adjusted so that they still sum to 1."""
-    short = [round(share, 4) for share in shares]
-    largest = short.index(max(short))
-    short[largest] = round(short[largest] + 1 - sum(short), 4)
-    return short
+    """The share of the column's values in each bin, not rounded."""
+    found = in_bins(frame, column, bins)
+    return [count / found.counted for count in found.counts]
 
 
 def main() -> None:
@@ -64,11 +50,9 @@ def main() -> None:
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
-    shares = _rounded(weights(scored(spark)))
+    found = in_bins(scored(spark), "fraud_score", BINS)
     spark.stop()
-    print("# How fraud_score is distributed when the model of 2026-07 is healthy: the share of scores in each bin.")
-    print(f"bins: [{', '.join(str(edge) for edge in BINS)}]")
-    print(f"weights: [{', '.join(str(share) for share in shares)}]")
+    print(found.text("fraud_score when the model of 2026-07 is healthy"), end="")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ __all__ = [
     "create_ontology",
     "register_releases",
     "source_table",
-    "update_source",
+    "update_table",
 ]
 
 PRODUCER = "card-ledger"
@@ -46,7 +46,7 @@ _INPUT_KEYS = frozenset(
 
 
 def create_buckets(s3: S3Client) -> None:
-    """The domain's two buckets, where they do not exist yet."""
+    """The domains' buckets, where they do not exist yet."""
     region = cast("BucketLocationConstraintType", REGION)
     for bucket in BUCKETS.values():
         with suppress(s3.exceptions.BucketAlreadyExists, s3.exceptions.BucketAlreadyOwnedByYou):
@@ -54,7 +54,7 @@ def create_buckets(s3: S3Client) -> None:
 
 
 def create_databases(glue: GlueClient) -> None:
-    """The domain's two databases, where they do not exist yet; each lies in its own bucket."""
+    """The domains' databases, where they do not exist yet; each lies in its own bucket."""
     existing = {database["Name"] for database in glue.get_databases()["DatabaseList"]}
     for database, bucket in BUCKETS.items():
         if database not in existing:
@@ -77,10 +77,14 @@ def source_table(glue: GlueClient) -> dict[str, Any] | None:
         return None
 
 
-def update_source(glue: GlueClient, table: Mapping[str, Any], **changed: Any) -> None:
+def update_table(glue: GlueClient, table: Mapping[str, Any], **changed: Any) -> None:
     """One UpdateTable: the table as it was read, some keys changed; the version before is archived."""
     table_input = {key: value for key, value in {**table, **changed}.items() if key in _INPUT_KEYS}
-    glue.update_table(DatabaseName=RAW, TableInput=cast("TableInputTypeDef", table_input), VersionId=table["VersionId"])
+    glue.update_table(
+        DatabaseName=table["DatabaseName"],
+        TableInput=cast("TableInputTypeDef", table_input),
+        VersionId=table["VersionId"],
+    )
 
 
 def register_releases(glue: GlueClient, further: Mapping[str, str]) -> None:
@@ -89,4 +93,4 @@ def register_releases(glue: GlueClient, further: Mapping[str, str]) -> None:
         table = source_table(glue)
         assert table is not None
         facts = {"cordata.published_by": PRODUCER, "cordata.published_release": release}
-        update_source(glue, table, Parameters={**table["Parameters"], **facts, **further})
+        update_table(glue, table, Parameters={**table["Parameters"], **facts, **further})

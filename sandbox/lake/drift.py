@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import SandboxError
-from sandbox.lake.catalog import RELEASES, source_table, update_source
+from sandbox.lake.catalog import RELEASES, source_table, update_table
 from sandbox.lake.places import BUCKETS, RAW, SOURCE_LOCATION, TABLE
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _commit(glue: GlueClient, s3: S3Client, table: Mapping[str, Any], metadata: 
         "cordata.published_release": release,
     }
     columns = _glue_columns(table["StorageDescriptor"]["Columns"], _current_schema(metadata))
-    update_source(
+    update_table(
         glue, table, Parameters=parameters, StorageDescriptor={**table["StorageDescriptor"], "Columns": columns}
     )
     return str(_source(glue)["VersionId"])

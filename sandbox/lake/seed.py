@@ -1,8 +1,8 @@
-"""Builds the sample lake in the account that the environment names.
+"""Builds the card transactions of the sample lake in the account that the environment names, and its catalog.
 
     python -m sandbox.lake.seed [--rows 20000] [--drift-scores] [--drift-schema]
 
-A lake that is there already, with the same rows, is left alone.
+A lake that is there already, with the same rows, is left alone. Claims need no engine: `sandbox.lake.policy`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def prepare_catalog() -> None:
 
 
 def seed(jars: Path, rows: int = ROWS, *, drift_scores: bool = False) -> bool:
-    """The whole lake, with `rows` transactions; False where it was there already.
+    """The catalog and `rows` transactions; False where they were there already.
 
     Starts Spark in this process for as long as it takes.
     """
