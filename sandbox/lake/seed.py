@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sandbox.errors import SandboxError
@@ -54,11 +54,9 @@ def require_stand_in() -> None:
 
 def prepare_catalog() -> None:
     """Buckets, databases and the ontology; what exists is kept."""
-    import boto3
-
-    create_buckets(boto3.client("s3"))
-    create_databases(boto3.client("glue"))
-    create_ontology(boto3.client("lakeformation"))
+    create_buckets(_client("s3"))
+    create_databases(_client("glue"))
+    create_ontology(_client("lakeformation"))
 
 
 def seed(jars: Path, rows: int = ROWS, *, drift_scores: bool = False) -> bool:
@@ -66,16 +64,14 @@ def seed(jars: Path, rows: int = ROWS, *, drift_scores: bool = False) -> bool:
 
     Starts Spark in this process for as long as it takes.
     """
-    import boto3
-
-    glue = boto3.client("glue")
+    glue = _client("glue")
     wanted = f"rows={rows} scores={'drifted' if drift_scores else 'clean'}"
     prepare_catalog()
     table = source_table(glue)
     if table is not None:
         if table["Parameters"].get(_SEEDED) == wanted:
             return False
-        _remove_source(glue, boto3.client("s3"))
+        _remove_source(glue, _client("s3"))
     with tempfile.TemporaryDirectory(prefix="seed-") as scratch:
         spark = seeding_session(jars, Path(scratch))
         try:
@@ -114,6 +110,13 @@ def seeding_session(jars: Path, scratch: Path) -> SparkSession:
     )
 
 
+def _client(service: str) -> Any:
+    """A client of the account that the environment names now: boto3's default session keeps its first one."""
+    import boto3
+
+    return boto3.Session().client(service)
+
+
 def _remove_source(glue: GlueClient, s3: S3Client) -> None:
     """The table and its files, so that the next one starts at catalog version 0 again."""
     glue.delete_table(DatabaseName=RAW, Name=TABLE)
@@ -131,13 +134,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--jars", type=Path, default=Path(".cache/jars/glue-5.1"), help="folder of the engine's JARs")
     arguments = parser.parse_args(argv)
 
-    import boto3
-
     try:
         require_stand_in()
         seed(arguments.jars, arguments.rows, drift_scores=arguments.drift_scores)
         if arguments.drift_schema:
-            publish_drift(boto3.client("glue"), boto3.client("s3"))
+            publish_drift(_client("glue"), _client("s3"))
     except SandboxError as error:
         print(f"sandbox: {error}", file=sys.stderr)
         return 1
