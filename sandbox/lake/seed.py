@@ -114,7 +114,8 @@ def _client(service: str) -> Any:
     """A client of the account that the environment names now: boto3's default session keeps its first one."""
     import boto3
 
-    return boto3.Session().client(service)
+    session: Any = boto3.Session()
+    return session.client(service)
 
 
 def _remove_source(glue: GlueClient, s3: S3Client) -> None:
