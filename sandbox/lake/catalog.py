@@ -55,7 +55,8 @@ def create_buckets(s3: S3Client) -> None:
 
 def create_databases(glue: GlueClient) -> None:
     """The domains' databases, where they do not exist yet; each lies in its own bucket."""
-    existing = {database["Name"] for database in glue.get_databases()["DatabaseList"]}
+    pages = glue.get_paginator("get_databases").paginate()
+    existing = {database["Name"] for page in pages for database in page["DatabaseList"]}
     for database, bucket in BUCKETS.items():
         if database not in existing:
             glue.create_database(DatabaseInput={"Name": database, "LocationUri": f"s3://{bucket}/"})
@@ -63,7 +64,8 @@ def create_databases(glue: GlueClient) -> None:
 
 def create_ontology(lakeformation: LakeFormationClient) -> None:
     """The LF-tags that do not exist yet; existing ones keep their values."""
-    existing = {tag["TagKey"] for tag in lakeformation.list_lf_tags()["LFTags"]}
+    pages = lakeformation.get_paginator("list_lf_tags").paginate()
+    existing = {tag["TagKey"] for page in pages for tag in page["LFTags"]}
     for key, values in ONTOLOGY.items():
         if key not in existing:
             lakeformation.create_lf_tag(TagKey=key, TagValues=list(values))
