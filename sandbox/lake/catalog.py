@@ -63,12 +63,15 @@ def create_databases(glue: GlueClient) -> None:
 
 
 def create_ontology(lakeformation: LakeFormationClient) -> None:
-    """The LF-tags that do not exist yet; existing ones keep their values."""
+    """The LF-tags and values that do not exist yet; what there is besides stays."""
     pages = lakeformation.get_paginator("list_lf_tags").paginate()
-    existing = {tag["TagKey"] for page in pages for tag in page["LFTags"]}
+    existing = {tag["TagKey"]: tag["TagValues"] for page in pages for tag in page["LFTags"]}
     for key, values in ONTOLOGY.items():
+        missing = [value for value in values if value not in existing.get(key, ())]
         if key not in existing:
-            lakeformation.create_lf_tag(TagKey=key, TagValues=list(values))
+            lakeformation.create_lf_tag(TagKey=key, TagValues=missing)
+        elif missing:
+            lakeformation.update_lf_tag(TagKey=key, TagValuesToAdd=missing)
 
 
 def source_table(glue: GlueClient) -> dict[str, Any] | None:

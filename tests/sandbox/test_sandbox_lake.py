@@ -70,7 +70,7 @@ def test_the_catalog_is_prepared_once_and_left_alone_then(aws: Any) -> None:
         values = aws.client("lakeformation").get_lf_tag(TagKey="sensitivity")["TagValues"]
     finally:
         aws.client("lakeformation").update_lf_tag(TagKey="sensitivity", TagValuesToDelete=["secret"])
-    assert set(ONTOLOGY["sensitivity"]) - {"medium"} <= set(values)
+    assert set(ONTOLOGY["sensitivity"]) <= set(values)
     assert "secret" in values
     locations = {database: f"s3://{bucket}/" for database, bucket in BUCKETS.items()}
     for database, location in locations.items():
