@@ -28,8 +28,3 @@ class RunContext:
     started_at: datetime
     nominal_time: datetime | None = None
     parent: ParentRun | None = None
-
-    @property
-    def short_id(self) -> str:
-        """The run id's first four hex digits, as the trace shows it."""
-        return self.run_id[:4]

@@ -43,8 +43,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pipeline_runtime.quality.result import ValidationResult
     from pipeline_runtime.schema.diff import SchemaDiff
 
@@ -268,8 +266,3 @@ class RunInterrupted(PipelineError):
 
 class EngineFailed(PipelineError):
     """Anything that no other class names: Spark, Python, the network."""
-
-
-def missing_file(path: Path, what: str) -> FileProblem:
-    """The error for a file that a descriptor names and the domain does not have."""
-    return FileProblem([Problem(str(path), 0, f"{what} does not exist")])

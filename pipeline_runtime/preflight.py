@@ -29,7 +29,7 @@ from pipeline_runtime.steps.sql_guard import check_sql
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers.plan import TargetPlan, quarantined
 
-__all__ = ["Plan", "preflight", "resolve_quarantine", "resolve_target"]
+__all__ = ["Plan", "preflight", "resolve_policy", "resolve_quarantine", "resolve_target", "trace_policy"]
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ def preflight(loaded: LoadedDescriptor, files: NamedFiles, deployment: Deploymen
     bodies = _bodies(loaded, files)
     suite = load_suite(files.suite, loaded.domain_root, shown(files.suite))
     source = _source(loaded, deployment, trace)
-    ontology = read_ontology(deployment.lakeformation, deployment.governance_catalog)
-    tags = resolve_tags(pipeline.contract.lf_tags, ontology, deployment.governance_catalog)
-    trace.stage("policy", " ".join(f"{k}={v}" for k, v in tags.items()) + " resolved against ontology")
+    tags = resolve_policy(pipeline.contract.lf_tags, deployment)
+    trace_policy(tags, trace)
     target = resolve_target(pipeline.target, source.table, deployment)
     recorded = recorded_path(
         loaded.domain_root, pipeline.source.database, pipeline.source.table, pipeline.source.schema_version
@@ -110,6 +109,17 @@ def _bodies(loaded: LoadedDescriptor, files: NamedFiles) -> dict[str, StepBody]:
     if refused:
         raise ModuleRefused(refused)
     return bodies
+
+
+def resolve_policy(declared: Mapping[str, str], deployment: Deployment) -> dict[str, str]:
+    """The declared LF-tags as governance's ontology spells them. Raises UnknownTagKey, UnknownTagValue, PolicyError."""
+    ontology = read_ontology(deployment.lakeformation, deployment.governance_catalog)
+    return resolve_tags(declared, ontology, deployment.governance_catalog)
+
+
+def trace_policy(tags: Mapping[str, str], trace: Trace) -> None:
+    """The trace's line about tags that were resolved."""
+    trace.stage("policy", " ".join(f"{key}={value}" for key, value in tags.items()) + " resolved against ontology")
 
 
 def resolve_target(target: Target, source: CatalogTable | None, deployment: Deployment) -> TargetPlan:

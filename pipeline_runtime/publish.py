@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.catalog import parameters
-from pipeline_runtime.catalog.lakeformation import assign_tags, restore_tags
+from pipeline_runtime.catalog.lakeformation import PreviousTags, assign_tags, restore_tags
 from pipeline_runtime.catalog.update import set_parameters
 from pipeline_runtime.errors import CatalogError, PolicyError, RegistrationFailed
 from pipeline_runtime.evidence.runs import RunEvidence, Staged
@@ -77,9 +77,9 @@ def _staged(batch: StagedBatch) -> Staged:
     )
 
 
-def _restored(deployment: Deployment, batch: StagedBatch, previous: object) -> None:
+def _restored(deployment: Deployment, batch: StagedBatch, previous: PreviousTags) -> None:
     try:
-        restore_tags(deployment.lakeformation, batch.plan.identity, previous)  # type: ignore[arg-type]
+        restore_tags(deployment.lakeformation, batch.plan.identity, previous)
     except PolicyError:
         # The commit's own failure is the one to report.
         return

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.boundary import conduct
-from pipeline_runtime.catalog.lakeformation import read_ontology, resolve_tags
 from pipeline_runtime.catalog.table import PinnedSource
 from pipeline_runtime.context import RunContext
 from pipeline_runtime.deployment import Deployment, connect
@@ -31,13 +30,12 @@ from pipeline_runtime.evidence.quarantined import QuarantinedBatch, quarantined_
 from pipeline_runtime.evidence.releases import Attempt, attempts_of, claim_attempt
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.evidence.store import EvidenceStore
-from pipeline_runtime.interrupts import Interrupt
 from pipeline_runtime.lineage.engine import engine_of
 from pipeline_runtime.lineage.facts import Release, RunFacts
 from pipeline_runtime.lineage.git import Git, GitProblem
 from pipeline_runtime.lineage.provenance import provenance
 from pipeline_runtime.lineage.values import utc_text
-from pipeline_runtime.preflight import resolve_quarantine, resolve_target
+from pipeline_runtime.preflight import resolve_policy, resolve_quarantine, resolve_target, trace_policy
 from pipeline_runtime.progress import Progress
 from pipeline_runtime.publish import publish, register
 from pipeline_runtime.readers.glue_table import read_glue_table
@@ -46,9 +44,9 @@ from pipeline_runtime.reporter import Reporter
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers import WRITERS
 from pipeline_runtime.writers.output import output_schema
-from pipeline_runtime.writers.plan import TargetPlan
+from pipeline_runtime.writers.plan import QUARANTINE_SUFFIX, TargetPlan
 from pipeline_runtime.writers.quarantine import RUN_ID
-from pipeline_runtime.writers.staged import WriterTools
+from pipeline_runtime.writers.staged import WriterTools, discarded_on_failure
 
 if TYPE_CHECKING:
     from pipeline_runtime.deployment import SparkStarter
@@ -139,34 +137,27 @@ def _execute(
 
     plan = _plan(batch, loaded, deployment)
     progress.learn(source=plan.source, target=plan.target)
-    trace.stage("policy", " ".join(f"{key}={value}" for key, value in plan.tags.items()) + " resolved against ontology")
+    trace_policy(plan.tags, trace)
     with trace.waiting("starting Spark"):
-        warehouse = "/".join(plan.target.location.split("/")[:3])
-        spark = session.start(warehouse=warehouse, foreign_accounts=(), endpoint=deployment.endpoint)
+        spark = session.start(warehouse=plan.target.warehouse, foreign_accounts=(), endpoint=deployment.endpoint)
     quarantine = read_glue_table(spark, plan.source, OWN_CATALOG)
     rows = quarantine.where(F.col(RUN_ID) == batch.run_id).select(*(quoted(name) for name in batch.columns))
     progress.learn(written_schema=output_schema(rows.schema, plan.target))
     tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence)
     staged = WRITERS[plan.target.kind](tools, rows, plan.target, progress.facts.context.run_id)
-    try:
+    with discarded_on_failure(staged):
         if staged.is_empty:
             raise ReleaseRefused(f"{batch.table} holds no rows of run {batch.run_id} any more; nothing to release")
         left = "" if batch.rows in (None, staged.rows) else f", of {batch.rows:,} that the run had left there"
         trace.stage("read", f"{batch.table} {staged.rows:,} rows{left}", rows=staged.rows)
         progress.learn(result=batch.result)
         publish(staged, loaded.descriptor, plan.tags, deployment, evidence, progress)
-    except Interrupt:
-        raise  # The JVM takes no further call.
-    except BaseException:
-        staged.discard()
-        raise
     trace.stage("write", f"{plan.target.identity.fqn} {plan.target.kind}", rows=staged.rows)
 
 
 def _plan(batch: QuarantinedBatch, loaded: LoadedDescriptor, deployment: Deployment) -> _Plan:
     pipeline = loaded.descriptor
-    ontology = read_ontology(deployment.lakeformation, deployment.governance_catalog)
-    tags = resolve_tags(pipeline.contract.lf_tags, ontology, deployment.governance_catalog)
+    tags = resolve_policy(pipeline.contract.lf_tags, deployment)
     target = resolve_target(pipeline.target, None, deployment)
     table = resolve_quarantine(target, deployment).existing
     if table is None:
@@ -186,7 +177,7 @@ def _descriptor(request: ReleaseRequest, batch: QuarantinedBatch) -> LoadedDescr
         )
     loaded = load(path)
     metadata, target = loaded.descriptor.metadata, loaded.descriptor.target
-    is_now = ((f"cordata.{metadata.domain}", metadata.name), f"{target.fqn}__quarantine")
+    is_now = ((f"cordata.{metadata.domain}", metadata.name), target.fqn + QUARANTINE_SUFFIX)
     if is_now != (batch.job, batch.table):
         raise UsageError(
             f"{shown(loaded.path)} is {metadata.name} ({metadata.domain}) with target {target.fqn}; run {batch.run_id} "

@@ -21,7 +21,6 @@ from pipeline_runtime.engine.run_session import RunSession
 from pipeline_runtime.engine.session import build_session
 from pipeline_runtime.errors import FileProblem, PublishBlocked, Quarantined, SuiteError
 from pipeline_runtime.evidence.runs import RunEvidence
-from pipeline_runtime.interrupts import Interrupt
 from pipeline_runtime.lineage.engine import engine_of
 from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.provenance import provenance
@@ -40,7 +39,7 @@ from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers import WRITERS
 from pipeline_runtime.writers.output import output_schema
 from pipeline_runtime.writers.quarantine import write_quarantine
-from pipeline_runtime.writers.staged import WriterTools
+from pipeline_runtime.writers.staged import WriterTools, discarded_on_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,7 +108,7 @@ def execute(
     progress.learn(written_schema=output_schema(frame.schema, plan.target))
     tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence)
     batch = WRITERS[pipeline.target.kind](tools, frame, plan.target, progress.facts.context.run_id)
-    try:
+    with discarded_on_failure(batch):
         _trace_rows(trace, spark, pipeline, plan, counts, deployment)
         for warning in warnings():
             trace.stage("WARNING", warning)
@@ -117,12 +116,6 @@ def execute(
         progress.learn(result=result)
         _judge(tools, pipeline, plan, batch, result, progress, trace)
         publish(batch, pipeline, plan.tags, deployment, evidence, progress)
-    except Interrupt:
-        # The JVM takes no further call; the branch goes with a later run, or with Iceberg's own retention.
-        raise
-    except BaseException:
-        batch.discard()
-        raise
     _trace_write(trace, pipeline, progress)
 
 
@@ -151,7 +144,7 @@ def _start(session: RunSession, plan: Plan, deployment: Deployment, trace: Trace
     owner = plan.source.table.identity.account
     with trace.waiting("starting Spark"):
         return session.start(
-            warehouse="/".join(plan.target.location.split("/")[:3]),
+            warehouse=plan.target.warehouse,
             foreign_accounts=(owner,) if owner != deployment.account else (),
             endpoint=deployment.endpoint,
         )

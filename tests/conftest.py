@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.servers import free_port, wait_until_up
 
 ROOT = Path(__file__).resolve().parents[1]
 JARS = Path(os.environ.get("PIPELINE_RUNTIME_JARS", ROOT / ".cache" / "jars" / "glue-5.1"))
@@ -42,26 +42,6 @@ class Aws:
     def reset(self) -> None:
         """Forget everything, as in a new account."""
         urllib.request.urlopen(urllib.request.Request(f"{self.endpoint}/moto-api/reset", method="POST")).close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise RuntimeError(f"{process.args!r} ended with {process.returncode} before it answered")
-        try:
-            urllib.request.urlopen(url, timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise RuntimeError(f"{url} did not answer within {seconds} s")
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,11 @@ class TargetPlan:
     partition_by: tuple[str, ...]
     existing: CatalogTable | None
 
+    @property
+    def warehouse(self) -> str:
+        """`s3://<bucket>`: Iceberg's catalog asks for one, though every table has a location of its own."""
+        return "/".join(self.location.split("/")[:3])
+
 
 @dataclass(frozen=True)
 class Published:

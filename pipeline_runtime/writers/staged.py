@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from pipeline_runtime.interrupts import Interrupt
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline_runtime.evidence.store import EvidenceStore
     from pipeline_runtime.writers.plan import Published, TargetPlan
 
-__all__ = ["StagedBatch", "WriterTools"]
+__all__ = ["StagedBatch", "WriterTools", "discarded_on_failure"]
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,17 @@ class StagedBatch(Protocol):
 
     def discard(self) -> None:
         """Leaves the target as it was before the run. Safe to call twice, and after an error: it only warns."""
+
+
+@contextmanager
+def discarded_on_failure(batch: StagedBatch) -> Iterator[None]:
+    """Within, a failure leaves no trace of the batch. An interrupt does: the JVM takes no further call then, and
+    what is staged goes with a later run, or with Iceberg's own retention.
+    """
+    try:
+        yield
+    except Interrupt:
+        raise
+    except BaseException:
+        batch.discard()
+        raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tests.servers import free_port
 
 __all__ = ["PASSWORD", "Postgres", "running_postgres"]
 
@@ -55,7 +56,7 @@ class Postgres:
 def running_postgres() -> Iterator[Postgres]:
     """Starts a server and stops it at the end. Takes about a second."""
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
-    server = Postgres(_free_port())
+    server = Postgres(free_port())
     options = f"-h {server.host} -p {server.port} -k {folder} -F"
     try:
         (folder / "password").write_text(PASSWORD + "\n")
@@ -72,12 +73,6 @@ def running_postgres() -> Iterator[Postgres]:
             _as_nobody("pg_ctl", "-D", folder / "data", "-w", "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _binary(name: str) -> str:

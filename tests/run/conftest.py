@@ -14,13 +14,7 @@ from typing import Any
 import pytest
 from lab import Lab
 
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.servers import free_port, wait_until_up
 
 
 @dataclass(frozen=True)
@@ -38,22 +32,14 @@ class Adapter:
 
 @pytest.fixture(scope="session")
 def adapter(aws: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
-    import time
-    import urllib.request
-
     folder = tmp_path_factory.mktemp("received")
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "sandbox.adapter_front", "--port", str(port), "--events", str(folder)],
         env={**os.environ, "DATAZONE_DOMAIN_ID": "dzd_sandbox"},
         stdout=subprocess.DEVNULL,
     )
-    for _ in range(100):
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.1)
+    wait_until_up(f"http://127.0.0.1:{port}/health", process)
     yield Adapter(f"http://127.0.0.1:{port}/lineage", folder)
     process.terminate()
     process.wait(10)
