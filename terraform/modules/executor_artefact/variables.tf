@@ -1,0 +1,36 @@
+variable "bucket_name" {
+  description = "Name of the bucket that holds every published version of the executor, under `pipeline-runtime/<version>/`."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.bucket_name))
+    error_message = "A bucket's name has 3 to 63 lower-case letters, digits, dots or hyphens."
+  }
+}
+
+variable "reader_accounts" {
+  description = "The AWS accounts whose jobs fetch the executor: every domain's, by name, and the governance account for the closer."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for account in values(var.reader_accounts) : can(regex("^[0-9]{12}$", account))])
+    error_message = "An account id has twelve digits; quote it, or a leading zero is lost."
+  }
+}
+
+variable "publisher_arns" {
+  description = "The roles that publish a version: the platform's CI. Anyone else can only read."
+  type        = set(string)
+
+  validation {
+    condition     = length(var.publisher_arns) > 0 && alltrue([for arn in var.publisher_arns : can(regex("^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$", arn))])
+    error_message = "Name at least one role by its ARN, such as arn:aws:iam::111122223333:role/platform-ci."
+  }
+}
+
+variable "force_destroy" {
+  description = "Whether destroying the module deletes published versions as well. For examples only."
+  type        = bool
+  default     = false
+}
