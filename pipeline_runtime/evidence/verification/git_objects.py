@@ -1,0 +1,175 @@
+"""Reading a repository that nobody has to trust: its objects only, each checked against its own name.
+
+Git is never asked inside the repository. An empty one of our own borrows its objects, so that no setting, hook,
+filter, replacement or lazy fetch of the repository under examination is ever looked at; and since every object's
+name is the hash of its content, what was changed in place is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline_runtime.errors import UsageError
+
+__all__ = ["BadObject", "GitObjects", "Missing", "objects_of"]
+
+#: Seconds that one question to git may take; a bundle's objects are unpacked in one.
+_PATIENCE = 120
+
+
+class Missing(Exception):
+    """The repository does not hold what was asked for. Internal: the checks make a finding of it."""
+
+
+class BadObject(Exception):
+    """An object's content is not what its name says, or cannot be read. Internal, as Missing."""
+
+
+@dataclass(frozen=True)
+class GitObjects:
+    """The objects of one repository; `shown_as` is how messages name it. Methods raise Missing and BadObject."""
+
+    shown_as: str
+    _folder: Path
+    _read: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+
+    def commit(self, name: str) -> bytes:
+        """The commit object's bytes."""
+        return self._content(name, "commit")
+
+    def file(self, commit: str, path: str) -> bytes:
+        """The bytes of a regular file in the commit. Missing where the path leads to none."""
+        headers = self.commit(commit).partition(b"\n\n")[0]
+        name = headers.split(b"\n", 1)[0].removeprefix(b"tree ").decode("ascii", "replace")
+        *folders, last = path.split("/")
+        for folder in folders:
+            mode, name = self._entry(name, folder)
+            if mode != "40000":
+                raise Missing(f"{folder} is no folder")
+        mode, name = self._entry(name, last)
+        if mode not in {"100644", "100755", "100664"}:
+            raise Missing("is a symlink, a folder or a submodule")
+        return self._content(name, "blob")
+
+    def _entry(self, tree: str, name: str) -> tuple[str, str]:
+        """Mode and object of one entry of a tree."""
+        data, size, at = self._content(tree, "tree"), len(tree) // 2, 0
+        while at < len(data):
+            zero = data.index(b"\0", at)
+            mode, _, entry = data[at:zero].partition(b" ")
+            at = zero + 1 + size
+            if entry == os.fsencode(name):
+                return mode.decode(), data[zero + 1 : at].hex()
+        raise Missing("does not exist")
+
+    def _content(self, name: str, kind: str) -> bytes:
+        if name not in self._read:
+            self._read[name] = self._fetched(name)
+        found, data = self._read[name]
+        if found != kind:
+            raise BadObject(f"object {name} is a {found}, not a {kind}")
+        return data
+
+    def _fetched(self, name: str) -> tuple[str, bytes]:
+        done = _git(self._folder, "cat-file", "--batch", stdin=name.encode() + b"\n")
+        header, _, rest = done.stdout.partition(b"\n")
+        words = header.decode("utf-8", "replace").split(" ")
+        if done.returncode == 0 and words[-1] == "missing":
+            raise Missing("does not exist")
+        if done.returncode != 0 or len(words) != 3 or words[0] != name:
+            raise BadObject(f"object {name} cannot be read: {_first_line(done.stderr) or 'git says nothing more'}")
+        kind, data = words[1], rest[: int(words[2])]
+        digest = hashlib.sha256() if len(name) == 64 else hashlib.sha1(usedforsecurity=False)
+        digest.update(f"{kind} {len(data)}\0".encode() + data)
+        if digest.hexdigest() != name:
+            raise BadObject(f"object {name} does not hold what its name says: the repository was changed in place")
+        return kind, data
+
+
+@contextmanager
+def objects_of(repository: Path | None, bundle: Path | None, commit: str) -> Iterator[GitObjects]:
+    """The objects of a repository's folder, or of a bundle file; `commit` tells which hash names them.
+
+    Raises UsageError where git is not installed, or there is no such repository or bundle.
+    """
+    with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
+        own = Path(scratch) / "objects.git"
+        object_format = "sha256" if len(commit) == 64 else "sha1"
+        _checked(
+            _git(
+                Path(scratch), "init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(own)
+            ),
+            "git cannot make an empty repository",
+        )
+        if bundle is not None:
+            if not bundle.is_file():
+                raise UsageError(f"--bundle {bundle}: is no file")
+            _checked(_git(own, "bundle", "unbundle", str(bundle.absolute())), f"--bundle {bundle}: is no usable bundle")
+            yield GitObjects(str(bundle), own)
+            return
+        place = Path() if repository is None else repository
+        (own / "objects" / "info").mkdir(exist_ok=True)
+        (own / "objects" / "info" / "alternates").write_text(f"{_object_folder(place)}\n")
+        yield GitObjects(str(place.absolute()), own)
+
+
+def _object_folder(repository: Path) -> Path:
+    """Where the repository keeps its objects, also of a linked work tree. Nothing it configures runs for that."""
+    if not repository.is_dir():
+        raise UsageError(f"--repository {repository}: is no folder")
+    # A repository of another user is fine here, since only its objects are read.
+    done = _git(repository, "-c", "safe.directory=*", "rev-parse", "--path-format=absolute", "--git-path", "objects")
+    answer = _checked(
+        done, f"--repository {repository}: is no git repository; pass --repository or --bundle with the domain's"
+    )
+    folder = Path(os.fsdecode(answer.rstrip(b"\n")))
+    if "\n" in str(folder) or str(folder).startswith('"'):
+        raise UsageError(f"--repository {repository}: its path holds a line break or a quote; move it")
+    return folder
+
+
+def _git(folder: Path, *question: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment |= {
+        "LC_ALL": "C",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        # An older git knows no switch against lazy fetches; without a protocol none can start.
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+    try:
+        return subprocess.run(  # noqa: S603
+            ["git", "-C", str(folder), *question],  # noqa: S607
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError("git is not installed; nothing can be verified without it") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git did not answer within {_PATIENCE} s") from None
+
+
+def _checked(done: subprocess.CompletedProcess[bytes], problem: str) -> bytes:
+    if done.returncode != 0:
+        raise UsageError(f"{problem} ({_first_line(done.stderr) or 'git gives no reason'})")
+    return done.stdout
+
+
+def _first_line(stderr: bytes) -> str:
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[0] if lines else ""
