@@ -87,6 +87,8 @@ def provenance_facet(facts: RunFacts, declaration: Provenance) -> ProvenanceRunF
         descriptor_git_commit=declaration.git.commit,
         descriptor_git_commit_signed=declaration.git.signed,
         executor_version=f"pipeline-runtime {__version__}",
+        executor_commit=facts.engine.executor_commit,
+        executor_dirty=facts.engine.executor_dirty,
         step_params=_step_params(facts.descriptor.steps),
         file_sha256=dict(declaration.files),
         git_dirty=declaration.git.dirty,

@@ -52,6 +52,8 @@ class ProvenanceRunFacet(RunFacet):
     descriptor_git_commit_signed: bool | None = None
     git_dirty: bool | None = None
     git_reason: str | None = None
+    executor_commit: str | None = None
+    executor_dirty: bool | None = None
     source_catalog_version: int | None = None
     source_published_by: str | None = None
     source_published_release: str | None = None
