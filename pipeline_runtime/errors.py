@@ -4,6 +4,7 @@ PipelineError
 ├── UsageError                 the command line, the configuration or the file: exit 2, nothing emitted
 │   ├── DescriptorError        every problem of a descriptor file at once
 │   │   └── UnknownApiVersion
+│   ├── ProposalError          every problem of a producer's proposal at once
 │   └── ConfigurationError     a setting of the deployment is missing or wrong
 ├── FileProblem                a file the descriptor names is missing, unreadable or outside its domain
 ├── SuiteError                 the expectation suite or a baseline is wrong
@@ -64,6 +65,7 @@ __all__ = [
     "PipelineError",
     "PolicyError",
     "Problem",
+    "ProposalError",
     "PublishBlocked",
     "Quarantined",
     "ReaderUnusable",
@@ -126,6 +128,10 @@ class DescriptorError(_ManyProblems, UsageError):
 
 class UnknownApiVersion(DescriptorError):
     """The file's `apiVersion` names no model this executor has."""
+
+
+class ProposalError(_ManyProblems, UsageError):
+    """A producer's proposal is wrong; every problem with its file and line."""
 
 
 class ConfigurationError(UsageError):

@@ -1,0 +1,138 @@
+"""The producer's check: which consumers a proposal would break, judged pin by pin. Compatibility has one right answer.
+
+Three changes break: a column removed, a column with another type (a widening too: it is said, and it still
+breaks), a column that may now be NULL where the pinned version promised otherwise. Everything else is a pin to
+bump. What cannot be judged fails: the check is worth what it catches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from pipeline_runtime.contracts.declared import Declared
+from pipeline_runtime.contracts.proposal import Proposal
+from pipeline_runtime.contracts.reads import ColumnUse, ConsumerReads, reads_of
+from pipeline_runtime.contracts.references import CatalogView, UnknownPin, reference_of
+from pipeline_runtime.contracts.scan import Scanned, Unreadable
+from pipeline_runtime.errors import Problem
+from pipeline_runtime.schema.columns import Schema
+from pipeline_runtime.schema.diff import Change, NullabilityChanged, Removed, Retyped, diff
+
+__all__ = ["Finding", "Judged", "Report", "Verdict", "breaks_contract", "judge"]
+
+
+class Verdict(str, Enum):
+    """What the proposal means for one consumer, worst first."""
+
+    BREAKS = "BREAKS"
+    UNKNOWN_PIN = "UNKNOWN PIN"
+    UNREADABLE = "UNREADABLE"
+    COMPATIBLE = "compatible"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One change between a consumer's pin and the proposal. `use` is None where the change breaks no contract."""
+
+    change: Change
+    breaks: bool
+    use: ColumnUse | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A consumer, or a descriptor that may be one, and what becomes of it.
+
+    `bump` says that its pin has to move before it runs on the proposed version.
+    """
+
+    verdict: Verdict
+    path: str
+    consumer: Declared | None = None
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def bump(self) -> bool:
+        return self.verdict is Verdict.COMPATIBLE and bool(self.findings)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A check's outcome. `catalog` is None where the catalog was not asked; `judged` has the failing ones first."""
+
+    proposal: Proposal
+    catalog: CatalogView | None
+    scanned: tuple[Scanned, ...]
+    judged: tuple[Judged, ...]
+
+    @property
+    def consumers(self) -> tuple[Judged, ...]:
+        return tuple(each for each in self.judged if each.consumer is not None)
+
+    @property
+    def failing(self) -> tuple[Judged, ...]:
+        return tuple(each for each in self.judged if each.verdict is not Verdict.COMPATIBLE)
+
+    @property
+    def exit_code(self) -> int:
+        """0 compatible, 1 not (design decision D9)."""
+        return 1 if self.failing else 0
+
+
+def judge(
+    proposal: Proposal, scanned: Sequence[Scanned], catalog: CatalogView | None, *, only_used: bool = False
+) -> Report:
+    """Compares the proposal with what each consumer's own pin names. With `only_used` a change breaks only where the
+    consumer really reads the column. Raises CatalogError where the catalog does not answer."""
+    consumers = {each.path: each for found in scanned for each in found.consumers}
+    unreadable = {each.path: each for found in scanned for each in found.unreadable}
+    judged = [
+        *(_judged(proposal, consumer, catalog, only_used) for consumer in consumers.values()),
+        *(_unreadable(each) for each in unreadable.values()),
+    ]
+    order = list(Verdict)
+    return Report(proposal, catalog, tuple(scanned), tuple(sorted(judged, key=lambda each: order.index(each.verdict))))
+
+
+def breaks_contract(change: Change) -> bool:
+    """Whether a query written against the old columns stops meaning what it meant."""
+    if isinstance(change, NullabilityChanged):
+        return change.after.nullable is True
+    return isinstance(change, Removed | Retyped)
+
+
+def _unreadable(found: Unreadable) -> Judged:
+    return Judged(Verdict.UNREADABLE, found.path, problems=found.problems)
+
+
+def _judged(proposal: Proposal, consumer: Declared, catalog: CatalogView | None, only_used: bool) -> Judged:
+    reference = reference_of(consumer, catalog)
+    if isinstance(reference, UnknownPin):
+        return Judged(
+            Verdict.UNKNOWN_PIN, consumer.path, consumer, reason=reference.reason, problems=reference.problems
+        )
+    changes = tuple(diff(reference.schema, proposal.schema))
+    reads = _reads(consumer, reference.schema, changes, catalog)
+    findings = tuple(_finding(change, reads, only_used) for change in changes)
+    breaking = any(finding.breaks for finding in findings)
+    return Judged(Verdict.BREAKS if breaking else Verdict.COMPATIBLE, consumer.path, consumer, findings)
+
+
+def _reads(
+    consumer: Declared, pinned: Schema, changes: Sequence[Change], catalog: CatalogView | None
+) -> ConsumerReads | None:
+    """None where nothing breaks, so nobody asks what is read."""
+    if not any(map(breaks_contract, changes)):
+        return None
+    return reads_of(consumer, pinned, None if catalog is None else catalog.parameters)
+
+
+def _finding(change: Change, reads: ConsumerReads | None, only_used: bool) -> Finding:
+    if reads is None or not breaks_contract(change):
+        return Finding(change, breaks=False)
+    use = reads.of(change.name)
+    return Finding(change, breaks=use.read or not only_used, use=use)

@@ -1,0 +1,122 @@
+"""What a consumer's pin means, and what the catalog knows about the table (design decision D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipeline_runtime.errors import CatalogError, ConfigurationError, FileProblem, Problem, TableNotFound
+from pipeline_runtime.schema.recorded import load_recorded, recorded_path
+
+if TYPE_CHECKING:
+    from pipeline_runtime.catalog.table import CatalogTable
+    from pipeline_runtime.contracts.declared import Declared
+    from pipeline_runtime.schema.columns import Schema
+
+__all__ = ["CatalogView", "Reference", "UnknownPin", "open_catalog", "reference_of"]
+
+
+@dataclass(frozen=True)
+class CatalogView:
+    """The proposed table in the catalog: as it is now, None where there is none, and as its archive tells it."""
+
+    table: CatalogTable | None
+    archived: Callable[[int], Schema | None]
+    _cache: dict[int, Schema | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def version(self) -> int | None:
+        return None if self.table is None else self.table.version
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        return {} if self.table is None else self.table.parameters
+
+    def schema_at(self, version: int) -> Schema | None:
+        """The columns at that version; None where the catalog cannot say. Raises CatalogError."""
+        if version not in self._cache:
+            current = self.table is not None and version == self.table.version
+            self._cache[version] = self.table.schema if current and self.table else self.archived(version)
+        return self._cache[version]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The columns that a pin names."""
+
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class UnknownPin:
+    """Why nobody can say what a pin means. `problems` are those of a recorded file that is there and wrong."""
+
+    reason: str
+    problems: tuple[Problem, ...] = ()
+
+
+def reference_of(consumer: Declared, catalog: CatalogView | None) -> Reference | UnknownPin:
+    """The columns that the consumer was written against: its recorded file, else the archived version.
+
+    Without a catalog the recorded file is all there is. Raises CatalogError where the catalog does not answer.
+    """
+    ahead = _ahead(consumer, catalog)
+    if ahead is not None:
+        return ahead
+    at = (consumer.database, consumer.table, consumer.pin)
+    path, shown = recorded_path(consumer.domain_root, *at), recorded_path(consumer.shown_root, *at).as_posix()
+    if path.exists():
+        try:
+            return Reference(load_recorded(path, shown).schema)
+        except FileProblem as error:
+            return UnknownPin(f"{shown} cannot be read", error.problems)
+    if catalog is None:
+        return UnknownPin(f"{shown} does not exist, and the catalog was not asked")
+    schema = catalog.schema_at(consumer.pin)
+    if schema is None:
+        return UnknownPin(f"{shown} does not exist, and the catalog's archive does not tell v{consumer.pin}")
+    return Reference(schema)
+
+
+def _ahead(consumer: Declared, catalog: CatalogView | None) -> UnknownPin | None:
+    if catalog is None:
+        return None
+    if catalog.table is None:
+        return UnknownPin("the catalog has no such table")
+    if consumer.pin > catalog.table.version:
+        return UnknownPin(f"the catalog has not reached v{consumer.pin}; it is at v{catalog.table.version}")
+    return None
+
+
+def open_catalog(database: str, table: str, catalog_id: str | None = None) -> CatalogView:
+    """The table in the Glue Data Catalog that the environment's credentials and region lead to.
+
+    A table that does not exist yet is an answer; no credentials, no region or no connection is a CatalogError
+    or ConfigurationError.
+    """
+    import boto3
+    from botocore.exceptions import BotoCoreError
+
+    from pipeline_runtime.catalog.account import job_region
+    from pipeline_runtime.catalog.glue import archived_schema, describe_table
+
+    try:
+        session = boto3.Session()
+        region = job_region(session)
+        glue = session.client("glue", region_name=region)
+        s3 = session.client("s3", region_name=region)
+        try:
+            found = describe_table(glue, s3, database=database, table=table, region=region, catalog_id=catalog_id)
+        except TableNotFound:
+            return CatalogView(None, lambda _version: None)
+    except BotoCoreError as error:
+        raise ConfigurationError(f"the catalog cannot be asked: {error}") from error
+
+    def archived(version: int) -> Schema | None:
+        try:
+            return archived_schema(glue, s3, found.identity, version)
+        except BotoCoreError as error:
+            raise CatalogError(f"the catalog cannot be asked: {error}") from error
+
+    return CatalogView(found, archived)
