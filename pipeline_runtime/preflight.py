@@ -14,9 +14,9 @@ from pipeline_runtime.catalog.pins import pin_text, resolve_pin
 from pipeline_runtime.catalog.table import CatalogTable, PinnedSource, TableIdentity
 from pipeline_runtime.catalog.targets import check_location, inspect_target
 from pipeline_runtime.deployment import Deployment
+from pipeline_runtime.descriptor.blocks import Target
 from pipeline_runtime.descriptor.files import NamedFiles, read_text, shown
 from pipeline_runtime.descriptor.load import LoadedDescriptor
-from pipeline_runtime.descriptor.v1 import Target
 from pipeline_runtime.engine.catalogs import OWN_CATALOG
 from pipeline_runtime.errors import ModuleRefused, SchemaDrift, SqlRefused
 from pipeline_runtime.quality.suite import Suite, load_suite

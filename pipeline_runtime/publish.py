@@ -17,7 +17,7 @@ from pipeline_runtime.lineage.values import utc_text
 if TYPE_CHECKING:
     from pipeline_runtime.catalog.table import TableIdentity
     from pipeline_runtime.deployment import Deployment
-    from pipeline_runtime.descriptor.v1 import Descriptor
+    from pipeline_runtime.descriptor.model import Descriptor
     from pipeline_runtime.progress import Progress
     from pipeline_runtime.writers.staged import StagedBatch
 

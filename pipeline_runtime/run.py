@@ -14,7 +14,8 @@ from pipeline_runtime.context import ParentRun, RunContext
 from pipeline_runtime.deployment import Deployment, connect
 from pipeline_runtime.descriptor.files import named_files
 from pipeline_runtime.descriptor.load import LoadedDescriptor, load
-from pipeline_runtime.descriptor.v1 import Descriptor, OnFailure
+from pipeline_runtime.descriptor.blocks import OnFailure
+from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.engine.catalogs import catalog_name
 from pipeline_runtime.engine.metrics import count_rows, scan_rows, unnamed_scan_rows
 from pipeline_runtime.engine.run_session import RunSession

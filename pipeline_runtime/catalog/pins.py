@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_s3 import S3Client
 
-    from pipeline_runtime.descriptor.v1 import Source
+    from pipeline_runtime.descriptor.model import Source
     from pipeline_runtime.schema.columns import Schema
 
 __all__ = ["pin_text", "resolve_pin"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.type_defs import TableTypeDef
     from mypy_boto3_s3 import S3Client
 
-    from pipeline_runtime.descriptor.v1 import Target
+    from pipeline_runtime.descriptor.blocks import Target
 
 __all__ = ["check_location", "inspect_target"]
 

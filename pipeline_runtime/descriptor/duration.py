@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-__all__ = ["freshness_sla", "parse_duration"]
+__all__ = ["DURATION_PATTERN", "freshness_sla", "parse_duration"]
+
+#: The same in the dialect of JSON Schema, for editors; that zero is refused they do not know.
+DURATION_PATTERN = r"^P(?:\d+W|(?=\d|T\d)(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)$"
 
 _DURATION = re.compile(
     r"P(?:(?P<weeks>\d+)W|(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?)",

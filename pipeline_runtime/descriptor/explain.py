@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from pipeline_runtime.descriptor.v1 import PATTERN_WORDS
+from pipeline_runtime.descriptor.blocks import PATTERN_WORDS
 from pipeline_runtime.descriptor.yaml_scalars import quoted
 from pipeline_runtime.descriptor.yaml_source import ScalarText, YamlDocument, YamlPath
 
@@ -103,7 +103,19 @@ def _one_of(refusal: _Refusal) -> str:
     return not_one_of(refusal.scalar.text, allowed)
 
 
+#: Key → where it stands in which version. Said where a file mixes the two.
+_OF_ANOTHER_VERSION = {
+    ("source", "schema_version"): "cordata.tech/v2 has it in source.contract",
+    ("contract",): "cordata.tech/v2 has it in target",
+    ("source", "contract"): "cordata.tech/v1 has schema_version in source itself; for this, write cordata.tech/v2",
+    ("target", "contract"): "cordata.tech/v1 has contract at the top; for this, write cordata.tech/v2",
+    ("contract", "columns"): "columns are declared from cordata.tech/v2 on, in target.contract",
+}
+
+
 def _unknown_key(refusal: _Refusal) -> str:
+    if (elsewhere := _OF_ANOTHER_VERSION.get(refusal.path)) is not None:
+        return f"unknown key here; {elsewhere} (`python -m pipeline_runtime migrate` rewrites a v1 file)"
     parent = _model_at(refusal.model, refusal.path[:-1])
     known = list(parent.model_fields) if parent else []
     return "unknown key" + (_closest(str(refusal.path[-1]), known) or f"; known keys here: {', '.join(known)}")
@@ -144,7 +156,9 @@ _WORDS: dict[str, Callable[[_Refusal], str]] = {
     "string_type": _text_meant,
     "string_too_short": lambda _: "is empty; write a value",
     "string_pattern_mismatch": _pattern,
+    "string_too_long": lambda refusal: f"is longer than {refusal.context['max_length']} characters; shorten it",
     "int_type": _whole_number_meant,
+    "bool_type": lambda refusal: f"{refusal.found} is neither true nor false; write one of them",
     "greater_than_equal": lambda refusal: f"{refusal.found} is too small; {refusal.context['ge']} is the least",
     "enum": _one_of,
     "literal_error": _one_of,

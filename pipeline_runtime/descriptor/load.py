@@ -9,18 +9,19 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pipeline_runtime.descriptor import v1, v2
+from pipeline_runtime.descriptor.blocks import Places, step_body_problem
 from pipeline_runtime.descriptor.explain import explain, not_one_of, path_of
-from pipeline_runtime.descriptor.v1 import Descriptor, step_body_problem
-from pipeline_runtime.descriptor.yaml_source import YamlDocument, YamlPath, dotted, read_yaml
+from pipeline_runtime.descriptor.model import Descriptor
+from pipeline_runtime.descriptor.yaml_source import YamlDocument, YamlPath, dotted, parse_yaml, read_content
 from pipeline_runtime.errors import DescriptorError, Problem, UnknownApiVersion
 
-__all__ = ["MODELS", "KnownKinds", "LoadedDescriptor", "load"]
+__all__ = ["MODELS", "KnownKinds", "LoadedDescriptor", "load", "load_content"]
+
+AnyVersion = v1.Descriptor | v2.Descriptor
 
 #: `apiVersion` chooses the model. A new version comes beside the old ones, never instead of them.
-MODELS: dict[str, type[Descriptor]] = {"cordata.tech/v1": Descriptor}
-
-#: Stands in where a file names no version, so that its other problems are found as well.
-_NEWEST = Descriptor
+MODELS: dict[str, type[AnyVersion]] = {"cordata.tech/v1": v1.Descriptor, "cordata.tech/v2": v2.Descriptor}
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class LoadedDescriptor:
     """A descriptor, and the file it came from.
 
     `path` is absolute; `domain_root` is where the paths inside the descriptor start; `sha256` the hex digest
-    of the file's bytes; `document` knows the line of every key.
+    of the file's bytes; `document` knows the line of every key, `places` where its version keeps what others keep
+    elsewhere.
     """
 
     descriptor: Descriptor
@@ -45,6 +47,16 @@ class LoadedDescriptor:
     domain_root: Path
     sha256: str
     document: YamlDocument
+    places: Places
+
+    @property
+    def pin_line(self) -> int:
+        """The line of `schema_version`."""
+        return self.document.line(self.places.pin)
+
+    def contract_line(self, *inside: str | int) -> int:
+        """The line of a key of the target's contract."""
+        return self.document.line((*self.places.contract, *inside))
 
 
 def load(path: Path, kinds: KnownKinds | None = None, shown_as: str | None = None) -> LoadedDescriptor:
@@ -54,11 +66,18 @@ def load(path: Path, kinds: KnownKinds | None = None, shown_as: str | None = Non
 
     Raises DescriptorError with all problems of the file, UnknownApiVersion where no model fits it.
     """
-    document, problems, doubts = read_yaml(path, shown_as)
+    shown = str(path) if shown_as is None else shown_as
+    return load_content(read_content(path, shown), path, kinds, shown)
+
+
+def load_content(content: bytes, path: Path, kinds: KnownKinds | None, shown_as: str) -> LoadedDescriptor:
+    """As `load`, for a file that holds `content`: what an edit would leave there, for example."""
+    document, problems, doubts = parse_yaml(content, shown_as)
     # Not resolve(): in a deployed tree the file may be a symlink, and its domain is where the link stands.
     absolute = Path(os.path.abspath(path))  # noqa: PTH100
     found: dict[YamlPath, list[str]] = {}
-    descriptor = _judged(document, _model_for(document, problems), found)
+    model = _model_for(document, problems)
+    descriptor = _judged(document, model, found)
     for doubt in doubts:
         # Where the model refuses the value for what it is, its words are the better ones.
         found.setdefault(doubt.path, [doubt.message])
@@ -69,7 +88,7 @@ def load(path: Path, kinds: KnownKinds | None = None, shown_as: str | None = Non
         problems.append(Problem(document.shown_as, 0, "a descriptor lives in <domain root>/pipelines/; move it there"))
     if problems or descriptor is None:
         raise DescriptorError(problems)
-    return LoadedDescriptor(descriptor, absolute, absolute.parents[1], document.sha256, document)
+    return LoadedDescriptor(descriptor, absolute, absolute.parents[1], document.sha256, document, model.places)
 
 
 def _registered() -> KnownKinds:
@@ -83,10 +102,11 @@ def _problem(document: YamlDocument, at: YamlPath, message: str) -> Problem:
     return Problem(document.shown_as, document.line(at), f"{dotted(at)}: {message}" if at else message)
 
 
-def _model_for(document: YamlDocument, problems: list[Problem]) -> type[Descriptor]:
+def _model_for(document: YamlDocument, problems: list[Problem]) -> type[AnyVersion]:
     named = document.data.get("apiVersion")
     if named is None:
-        return _NEWEST
+        # One stands in, so that the file's other problems are found as well: the one whose shape it has.
+        return v1.Descriptor if "contract" in document.data else v2.Descriptor
     model = MODELS.get(named.strip()) if isinstance(named, str) else None
     if model is None:
         spelling = document.text_of(("apiVersion",))
@@ -96,10 +116,10 @@ def _model_for(document: YamlDocument, problems: list[Problem]) -> type[Descript
     return model
 
 
-def _judged(document: YamlDocument, model: type[Descriptor], found: dict[YamlPath, list[str]]) -> Descriptor | None:
+def _judged(document: YamlDocument, model: type[AnyVersion], found: dict[YamlPath, list[str]]) -> Descriptor | None:
     """The model's verdict: the descriptor, or None and what is wrong, added to `found` by path."""
     try:
-        return model.model_validate(document.data)
+        return model.model_validate(document.data).lifted()
     except ValidationError as error:
         refusals = error.errors(include_url=False)
     for at, message in _across(document, {path_of(refusal) for refusal in refusals}):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["checked_location", "location_problem"]
+__all__ = ["LOCATION_PATTERN", "checked_location", "location_problem"]
+
+#: The rule's outline in the dialect of JSON Schema, for editors.
+LOCATION_PATTERN = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/.+$"
 
 #: Bucket names by S3's own rules: 3 to 63 characters, letters and digits at both ends.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")

@@ -1,21 +1,37 @@
-"""The descriptor of `apiVersion: cordata.tech/v1`: shape and meaning, nothing of files or engines."""
+"""The descriptor of `apiVersion: cordata.tech/v1`: the pin stands in `source`, one contract block at the top."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from datetime import timedelta
-from enum import Enum
-from typing import Annotated, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from pipeline_runtime.descriptor.duration import freshness_sla, parse_duration
-from pipeline_runtime.descriptor.location import checked_location
+from pipeline_runtime.descriptor import model
+from pipeline_runtime.descriptor.blocks import (
+    PATTERN_WORDS,
+    RESERVED_PARAMS,
+    CatalogName,
+    Duration,
+    Expectations,
+    Kind,
+    Metadata,
+    OnFailure,
+    Places,
+    Processing,
+    Step,
+    Strict,
+    TableRef,
+    Tags,
+    Target,
+    Text,
+    across_blocks,
+)
+from pipeline_runtime.descriptor.model import Source
 
 __all__ = [
     "PATTERN_WORDS",
     "RESERVED_PARAMS",
+    "CatalogName",
     "Contract",
     "Descriptor",
     "Expectations",
@@ -24,183 +40,54 @@ __all__ = [
     "Processing",
     "Source",
     "Step",
+    "Strict",
     "TableRef",
     "Target",
-    "step_body_problem",
+    "Text",
 ]
-
-_PIPELINE_NAME = r"^[a-z][a-z0-9-]{2,63}$"
-_DOMAIN_NAME = r"^[a-z][a-z0-9_-]{0,62}$"
-_CATALOG_NAME = r"^[A-Za-z0-9_-]{1,255}$"
-_STEP_ID = r"^[A-Za-z][A-Za-z0-9_-]*$"
-_PARAM_NAME = r"^[a-z_][a-z0-9_]*$"
-
-#: Each pattern in words, for messages.
-PATTERN_WORDS = {
-    _PIPELINE_NAME: "3 to 64 lower-case letters, digits and hyphens, a letter first",
-    _DOMAIN_NAME: "up to 63 lower-case letters, digits, hyphens and underscores, a letter first",
-    _CATALOG_NAME: "up to 255 letters, digits, underscores and hyphens",
-    _STEP_ID: "letters, digits, underscores and hyphens, a letter first",
-    _PARAM_NAME: "lower-case letters, digits and underscores, no digit first",
-}
-
-#: Bound by the executor from `--nominal-time`; a step may read them and may not declare them.
-RESERVED_PARAMS = frozenset({"nominal_time", "nominal_date"})
-
-
-def _not_reserved(name: str) -> str:
-    if name in RESERVED_PARAMS:
-        raise ValueError(f"{name} is bound by the executor; rename the param")
-    return name
-
-
-def _each_column_once(columns: list[str]) -> list[str]:
-    if twice := _repeated(columns):
-        raise ValueError(f"names {', '.join(twice)} twice")
-    return columns
-
-
-def _each_key_once(mapping: object) -> object:
-    """Before keys are stripped, or the last of two would win unseen."""
-    if isinstance(mapping, dict) and (twice := _repeated(str(key).strip().casefold() for key in mapping)):
-        raise ValueError(f"{', '.join(twice)} is given twice (case and spaces around a key do not count)")
-    return mapping
-
-
-def _repeated(names: Iterable[str]) -> list[str]:
-    return sorted(name for name, count in Counter(names).items() if count > 1)
-
-
-#: Glue folds names to lower case and so do we, or one table would have two names.
-CatalogName = Annotated[str, StringConstraints(pattern=_CATALOG_NAME, to_lower=True)]
-Text = Annotated[str, StringConstraints(min_length=1)]
-Duration = Annotated[str, AfterValidator(freshness_sla)]
-Location = Annotated[str, AfterValidator(checked_location)]
-PartitionColumns = Annotated[list[CatalogName], AfterValidator(_each_column_once)]
-#: Lake Formation ignores the case of a tag's key, so a key has one value.
-Tags = Annotated[dict[Text, Text], BeforeValidator(_each_key_once)]
-ParamName = Annotated[str, StringConstraints(pattern=_PARAM_NAME), AfterValidator(_not_reserved)]
-Params = Annotated[dict[ParamName, str], BeforeValidator(_each_key_once)]
-
-
-class Strict(BaseModel):
-    """No unknown key, no change after loading, no stray spaces around a name."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
-
-
-class OnFailure(str, Enum):
-    """What a failing suite means for the batch."""
-
-    BLOCK_PUBLISH = "block_publish"
-    QUARANTINE = "quarantine"
-    WARN = "warn"
-
-
-class Metadata(Strict):
-    name: str = Field(pattern=_PIPELINE_NAME, description="The pipeline's name; its job name in lineage.")
-    domain: str = Field(pattern=_DOMAIN_NAME, description="The domain that owns the product.")
-    owner: Text = Field(description="Whom failures, quarantines and deprecations are addressed to.")
-
-
-class TableRef(Strict):
-    """A catalog address. Source and target are each one, plus their own extras."""
-
-    database: CatalogName = Field(description="The Glue database.")
-    table: CatalogName = Field(description="The table in it.")
-
-    @property
-    def fqn(self) -> str:
-        """`<database>.<table>`, as the trace and the messages name it."""
-        return f"{self.database}.{self.table}"
-
-
-class Source(TableRef):
-    kind: Text = Field(description="Which reader reads it.")
-    schema_version: int = Field(
-        ge=0, strict=True, description="The pin: the catalog version whose columns this pipeline was written against."
-    )
-
-
-def step_body_problem(kind: object, has_query_file: bool, has_module: bool) -> str | None:
-    """Why a step of that kind cannot have that body; None where it can."""
-    if has_query_file == has_module:
-        return "set exactly one of query_file / module"
-    body = {"sql": "query_file", "python": "module"}.get(kind) if isinstance(kind, str) else None
-    if body is not None and body != ("query_file" if has_query_file else "module"):
-        return f"a step of kind {kind} has a {body}"
-    return None
-
-
-class Step(Strict):
-    id: str = Field(pattern=_STEP_ID, description="The step's name in the trace; unique.")
-    kind: Text = Field(description="`sql`, or `python` for what SQL cannot say.")
-    query_file: Text | None = Field(default=None, description="The SQL file, from the domain root.")
-    module: Text | None = Field(default=None, description="The module in the domain's own package.")
-    params: Params = Field(default_factory=dict, description="Text values bound into the step.")
-
-    @model_validator(mode="after")
-    def exactly_one_body(self) -> Self:
-        if problem := step_body_problem(self.kind, self.query_file is not None, self.module is not None):
-            raise ValueError(f"step {self.id}: {problem}")
-        return self
-
-
-class Target(TableRef):
-    kind: Text = Field(description="Which writer writes it.")
-    partition_by: PartitionColumns = Field(
-        default_factory=list, description="Partition columns; a run replaces the partitions its output touches."
-    )
-    location: Location = Field(description="The s3:// prefix that holds the table, and nothing else.")
 
 
 class Contract(Strict):
+    """What the pipeline promises about its product."""
+
     freshness_sla: Duration = Field(description="How old the product may get: an ISO 8601 duration such as PT4H.")
     lf_tags: Tags = Field(
         min_length=1, description="LF-tags of the product, out of the governance ontology; access is granted by them."
     )
 
-    @property
-    def freshness(self) -> timedelta:
-        """The SLA as a length of time."""
-        return parse_duration(self.freshness_sla)
-
-
-class Expectations(Strict):
-    suite: Text = Field(description="The expectation suite, from the domain root.")
-    on_failure: OnFailure = Field(description="block_publish, quarantine or warn.")
-
-
-class Processing(Strict):
-    """What Art. 30 GDPR asks of the record of processing; it travels out on every event."""
-
-    purpose: Text = Field(description="What the data is processed for.")
-    legal_basis: Literal[
-        "consent", "contract", "legal-obligation", "vital-interests", "public-task", "legitimate-interest"
-    ] = Field(description="Which of the six bases of Art. 6 GDPR it rests on.")
-
 
 class Descriptor(Strict):
     """One pipeline, declared."""
 
+    places: ClassVar[Places] = Places(pin=("source", "schema_version"), contract=("contract",))
+
     apiVersion: Literal["cordata.tech/v1"] = Field(description="Chooses this model.")
-    kind: Literal["TransformPipeline", "IngestionPipeline"] = Field(description="What the pipeline is for.")
-    metadata: Metadata
-    source: Source
-    steps: list[Step] = Field(min_length=1)
-    target: Target
-    contract: Contract
-    expectations: Expectations
-    processing: Processing
+    kind: Kind = Field(description="What the pipeline is for.")
+    metadata: Metadata = Field(description="What the pipeline is called, and whose it is.")
+    source: Source = Field(description="What is read, and the version of it that the pipeline was written against.")
+    steps: list[Step] = Field(
+        min_length=1, description="What is done to it, in this order; each sees the last one's result."
+    )
+    target: Target = Field(description="Where the product is published.")
+    contract: Contract = Field(description="What the pipeline promises about its product.")
+    expectations: Expectations = Field(description="The rules that every batch must pass before it is published.")
+    processing: Processing = Field(description="What the record of processing needs to know; travels on every event.")
 
     @model_validator(mode="after")
-    def each_step_id_once(self) -> Self:
-        if twice := _repeated(step.id for step in self.steps):
-            raise ValueError(f"steps: id {', '.join(twice)} is used twice; each step needs its own")
+    def blocks_agree(self) -> Self:
+        across_blocks(self.steps, self.source, self.target)
         return self
 
-    @model_validator(mode="after")
-    def source_is_not_target(self) -> Self:
-        if self.source.fqn == self.target.fqn:
-            raise ValueError(f"source and target are the same table, {self.source.fqn}")
-        return self
+    def lifted(self) -> model.Descriptor:
+        """The same declaration in the executor's own model."""
+        return model.Descriptor(
+            apiVersion=self.apiVersion,
+            kind=self.kind,
+            metadata=self.metadata,
+            source=self.source,
+            steps=self.steps,
+            target=self.target,
+            contract=model.Contract(freshness_sla=self.contract.freshness_sla, lf_tags=self.contract.lf_tags),
+            expectations=self.expectations,
+            processing=self.processing,
+        )

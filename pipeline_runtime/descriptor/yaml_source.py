@@ -20,7 +20,17 @@ from pipeline_runtime.descriptor.yaml_nodes import (
 from pipeline_runtime.descriptor.yaml_scalars import read_plain
 from pipeline_runtime.errors import DescriptorError, Problem
 
-__all__ = ["Doubt", "ScalarText", "YamlDocument", "YamlPath", "dotted", "load_yaml", "read_yaml"]
+__all__ = [
+    "Doubt",
+    "ScalarText",
+    "YamlDocument",
+    "YamlPath",
+    "dotted",
+    "load_yaml",
+    "parse_yaml",
+    "read_content",
+    "read_yaml",
+]
 
 #: Bytes. The largest baseline that makes sense is a tenth of it.
 MAX_BYTES = 1 << 20
@@ -104,8 +114,20 @@ def read_yaml(path: Path, shown_as: str | None = None) -> tuple[YamlDocument, li
     Raises DescriptorError where there is no mapping to judge.
     """
     shown = str(path) if shown_as is None else shown_as
+    return parse_yaml(read_content(path, shown), shown)
+
+
+def read_content(path: Path, shown_as: str) -> bytes:
+    """The file's bytes. Raises DescriptorError for what is no readable file of a sensible size."""
     try:
-        content = _content(path)
+        return _content(path)
+    except Unreadable as error:
+        raise DescriptorError([Problem(shown_as, error.line, error.message)]) from None
+
+
+def parse_yaml(content: bytes, shown: str) -> tuple[YamlDocument, list[Problem], list[Doubt]]:
+    """As `read_yaml`, for a file that holds `content`."""
+    try:
         root, faults = compose(_decoded(content))
         if not isinstance(root, MappingNode):
             raise _not_a_mapping(root)

@@ -14,7 +14,7 @@ from openlineage.client.facet_v2 import (
 )
 
 from pipeline_runtime.catalog.table import TableIdentity
-from pipeline_runtime.descriptor.v1 import OnFailure
+from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.lineage.identity import DatasetIdentity
 from pipeline_runtime.lineage.own_facets import PRODUCER, PublishOutputDatasetFacet
 from pipeline_runtime.quality.result import AssertionResult, ValidationResult

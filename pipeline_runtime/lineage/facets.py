@@ -17,7 +17,8 @@ from openlineage.client.facet_v2 import (
 
 from pipeline_runtime import __version__
 from pipeline_runtime.context import ParentRun
-from pipeline_runtime.descriptor.v1 import Descriptor, Step
+from pipeline_runtime.descriptor.blocks import Step
+from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.lineage.engine import Engine
 from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.own_facets import PRODUCER, ProcessingJobFacet, ProvenanceRunFacet, ReleaseRunFacet

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline_runtime.catalog.table import PinnedSource
 from pipeline_runtime.context import RunContext
-from pipeline_runtime.descriptor.v1 import Descriptor
+from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.lineage.engine import Engine
 from pipeline_runtime.lineage.provenance import Provenance
 from pipeline_runtime.quality.result import ValidationResult

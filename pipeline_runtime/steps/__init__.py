@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from pipeline_runtime.descriptor.v1 import Step
+    from pipeline_runtime.descriptor.blocks import Step
     from pipeline_runtime.steps.body import StepBody
 
     #: The previous frame, the step, its body, the values that its params are bound to.

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pipeline_runtime.descriptor.blocks import Step
 from pipeline_runtime.descriptor.files import shown
-from pipeline_runtime.descriptor.v1 import Step
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import PipelineError, StepFailed
 from pipeline_runtime.lineage.values import utc_text

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pipeline_runtime.descriptor.v1 import RESERVED_PARAMS, Step
+from pipeline_runtime.descriptor.blocks import RESERVED_PARAMS, Step
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import Problem, SqlRefused, StepFailed
 from pipeline_runtime.steps.columns import refuse_columns_given_twice

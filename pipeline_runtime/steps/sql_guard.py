@@ -17,7 +17,7 @@ from functools import cached_property
 
 from sqlglot import Dialect, ParseError, Token, TokenError, TokenType, exp
 
-from pipeline_runtime.descriptor.v1 import RESERVED_PARAMS
+from pipeline_runtime.descriptor.blocks import RESERVED_PARAMS
 from pipeline_runtime.errors import Problem
 
 __all__ = ["check_sql", "output_columns", "used_parameters"]

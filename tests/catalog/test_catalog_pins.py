@@ -12,7 +12,7 @@ from glue_lake import Lake, optional, required
 from pipeline_runtime.catalog.parameters import PUBLISHED_BY, PUBLISHED_RELEASE
 from pipeline_runtime.catalog.pins import pin_text, resolve_pin
 from pipeline_runtime.catalog.table import PinnedSource
-from pipeline_runtime.descriptor.v1 import Source
+from pipeline_runtime.descriptor.model import Source
 from pipeline_runtime.errors import FileProblem, PinAhead, PinNotRetrievable, SchemaDrift
 from pipeline_runtime.schema.columns import Column, Schema
 from pipeline_runtime.schema.recorded import RecordedSchema, dump_recorded, recorded_path

@@ -12,7 +12,7 @@ from glue_lake import Lake, optional, partition
 from pipeline_runtime.catalog.glue import describe_table
 from pipeline_runtime.catalog.table import CatalogTable, TableIdentity
 from pipeline_runtime.catalog.targets import check_location, inspect_target
-from pipeline_runtime.descriptor.v1 import Target
+from pipeline_runtime.descriptor.blocks import Target
 from pipeline_runtime.errors import CatalogError, ForeignTarget, LocationRefused, TableNotFound
 
 FIELDS = [optional(1, "id", "long"), optional(2, "event_date", "date"), optional(3, "seen", "timestamptz")]

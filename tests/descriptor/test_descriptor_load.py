@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipeline_runtime.descriptor import v1, v2
+from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.descriptor.load import MODELS, load
-from pipeline_runtime.descriptor.v1 import Descriptor, OnFailure
 from pipeline_runtime.errors import DescriptorError, UnknownApiVersion, UsageError
 
 
@@ -250,7 +251,9 @@ def test_a_mistake_is_named_with_its_line_and_the_remedy(domain, old, new, place
 
 def test_no_steps_are_no_pipeline(domain):
     steps = domain.text[domain.text.index("steps:") : domain.text.index("target:")]
-    assert domain.with_(steps, "steps: []\n").refusal() == ["12: steps: is empty; give at least 1"]
+    assert domain.with_(steps, "steps: []\n").refusal() == [
+        "12: steps: is empty; give at least 1 (What is done to it, in this order; each sees the last one's result)"
+    ]
     assert domain.with_(steps, "steps: [sql/clean.sql]\n").refusal() == [
         "12: steps[0]: holds sql/clean.sql; a mapping (lines of 'key: value') is expected"
     ]
@@ -315,7 +318,7 @@ def test_reported_a_merge_key_with_an_override_is_legal(domain):
 def test_reported_a_misspelt_block_and_a_boolean_version_are_refused(domain):
     changed = domain.with_("expectations:", "expectaions:").with_("schema_version: 7", "schema_version: yes")
     assert changed.refusal() == [
-        "1: expectations: is missing",
+        "1: expectations: is missing. The rules that every batch must pass before it is published.",
         "11: source.schema_version: yes is not a whole number; write one such as 7",
         "31: expectaions: unknown key; did you mean expectations?",
     ]
@@ -352,9 +355,12 @@ def test_an_unknown_api_version_lists_the_known_ones(domain):
     with pytest.raises(UnknownApiVersion) as caught:
         changed.load()
     assert str(caught.value) == (
-        "orders.yml:1: apiVersion: 'cordata.tech/v9' is not one of: cordata.tech/v1; did you mean cordata.tech/v1?"
+        "orders.yml:1: apiVersion: 'cordata.tech/v9' is not one of: cordata.tech/v1, cordata.tech/v2; "
+        "did you mean cordata.tech/v2?"
     )
-    assert domain.with_("cordata.tech/v1", "1.0").refusal() == ["1: apiVersion: '1.0' is not one of: cordata.tech/v1"]
+    assert domain.with_("cordata.tech/v1", "1.0").refusal() == [
+        "1: apiVersion: '1.0' is not one of: cordata.tech/v1, cordata.tech/v2"
+    ]
 
 
 def test_a_missing_api_version_is_said_beside_everything_else(domain):
@@ -366,7 +372,9 @@ def test_a_missing_api_version_is_said_beside_everything_else(domain):
 
 
 def test_every_api_version_is_judged_by_the_model_of_that_name():
-    assert list(MODELS.items()) == [("cordata.tech/v1", Descriptor)]
+    assert {"cordata.tech/v1": v1.Descriptor, "cordata.tech/v2": v2.Descriptor} == MODELS
+    for name, model in MODELS.items():
+        assert model.model_json_schema()["properties"]["apiVersion"]["const"] == name
 
 
 def test_a_descriptor_outside_a_pipelines_folder_has_no_domain_root(domain):

@@ -16,7 +16,8 @@ import pytest
 
 from pipeline_runtime.catalog.table import CatalogTable, PinnedSource, TableIdentity
 from pipeline_runtime.context import RunContext
-from pipeline_runtime.descriptor.v1 import Descriptor
+from pipeline_runtime.descriptor import v1
+from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.lineage.engine import Engine
 from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.provenance import GitFacts, Provenance
@@ -53,7 +54,7 @@ DESCRIPTOR = {
 
 @pytest.fixture
 def descriptor() -> Descriptor:
-    return Descriptor.model_validate(DESCRIPTOR)
+    return v1.Descriptor.model_validate(DESCRIPTOR).lifted()
 
 
 @pytest.fixture

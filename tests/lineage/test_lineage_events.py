@@ -23,7 +23,7 @@ from openlineage_reading import OWN, facets_of, own_schema_problems, read_back, 
 from pipeline_runtime import __version__
 from pipeline_runtime.catalog.table import TableIdentity
 from pipeline_runtime.context import ParentRun
-from pipeline_runtime.descriptor.v1 import OnFailure
+from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.errors import EngineFailed, PublishBlocked
 from pipeline_runtime.lineage.engine import engine_of
 from pipeline_runtime.lineage.events import (

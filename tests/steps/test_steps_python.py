@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pipeline_runtime.cli.validate import main as validate
+from pipeline_runtime.descriptor.blocks import Step
 from pipeline_runtime.descriptor.files import shown
-from pipeline_runtime.descriptor.v1 import Step
 from pipeline_runtime.errors import OutputRefused, StepFailed, WriteFailed
 from pipeline_runtime.steps.body import StepBody
 from pipeline_runtime.steps.python import params_for, run_python

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline_runtime.descriptor.v1 import Step
+from pipeline_runtime.descriptor.blocks import Step
 from pipeline_runtime.errors import OutputRefused, SqlRefused, StepFailed
 from pipeline_runtime.steps.sql import bindings_for, run_sql
 
