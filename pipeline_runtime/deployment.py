@@ -10,6 +10,7 @@ from pipeline_runtime.catalog.account import job_account, job_region
 from pipeline_runtime.engine.session import build_session
 from pipeline_runtime.evidence.store import EvidenceStore, open_store
 from pipeline_runtime.lineage.settings import LineageSettings
+from pipeline_runtime.writers.owner import owner_of
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -45,6 +46,11 @@ class Deployment:
     lineage: LineageSettings
     environ: Mapping[str, str]
     start_spark: SparkStarter
+
+    @property
+    def owner(self) -> str | None:
+        """Who does the work, as `writers.owner` names it: what a later run asks to know whether this one is gone."""
+        return owner_of(self.environ)
 
 
 def connect(environ: Mapping[str, str], start_spark: SparkStarter = build_session) -> Deployment:

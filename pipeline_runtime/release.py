@@ -143,7 +143,7 @@ def _execute(
     quarantine = read_glue_table(spark, plan.source, OWN_CATALOG)
     rows = quarantine.where(F.col(RUN_ID) == batch.run_id).select(*(quoted(name) for name in batch.columns))
     progress.learn(written_schema=output_schema(rows.schema, plan.target))
-    tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence)
+    tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence, deployment.owner)
     staged = WRITERS[plan.target.kind](tools, rows, plan.target, progress.facts.context.run_id)
     with discarded_on_failure(staged):
         if staged.is_empty:

@@ -107,7 +107,7 @@ def execute(
     frame, counts, warnings = _frame(spark, pipeline, plan, reader, bound, deployment)
     _check_output(frame, plan)
     progress.learn(written_schema=output_schema(frame.schema, plan.target))
-    tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence)
+    tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence, deployment.owner)
     batch = WRITERS[pipeline.target.kind](tools, frame, plan.target, progress.facts.context.run_id)
     with discarded_on_failure(batch):
         _trace_rows(trace, spark, pipeline, plan, counts, deployment)

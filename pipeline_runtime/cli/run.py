@@ -14,6 +14,7 @@ from pipeline_runtime.context import ParentRun
 from pipeline_runtime.errors import ConfigurationError, UsageError
 from pipeline_runtime.run import RunRequest, run
 from pipeline_runtime.trace import Trace
+from pipeline_runtime.writers.owner import JOB_RUN
 
 __all__ = ["main", "run_id_of_job_run"]
 
@@ -52,6 +53,7 @@ def _environment(options: argparse.Namespace) -> dict[str, str]:
         "CORDATA_LINEAGE": options.lineage,
         "CORDATA_EVIDENCE": options.evidence,
         "CORDATA_GOVERNANCE_CATALOG": options.governance_catalog,
+        JOB_RUN: f"{options.job_name}/{options.job_run_id}" if options.job_name and options.job_run_id else None,
     }
     return {**os.environ, **{key: value for key, value in given.items() if value is not None}}
 
@@ -70,6 +72,7 @@ def _parser(glue: bool) -> argparse.ArgumentParser:
         parser.add_argument("descriptor", help="the descriptor's path, in <domain root>/pipelines/")
         parser.set_defaults(descriptor_option=None)
     parser.add_argument("--run-id", help="the scheduler's run id, a UUID")
+    parser.add_argument("--JOB_NAME", dest="job_name", help=argparse.SUPPRESS)
     parser.add_argument("--JOB_RUN_ID", dest="job_run_id", help=argparse.SUPPRESS)
     parser.add_argument("--nominal-time", help="the period the run is for, ISO 8601 with an offset")
     parser.add_argument("--parent-run", help="the scheduler's own run: <job namespace>/<job name>/<run id>")

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from pipeline_runtime.catalog.table import TableIdentity
 
-__all__ = ["OWN_CATALOG", "catalog_name", "catalog_settings", "quoted"]
+__all__ = ["OWN_CATALOG", "RUN_TAG", "catalog_name", "catalog_settings", "quoted", "tagging"]
 
 OWN_CATALOG = "glue_catalog"
+#: S3 tag of every object that a run writes through Iceberg: the run's id. With it a later run can tell a killed run's
+#: files from those of writers that are still at work. The job's role needs s3:PutObjectTagging and
+#: s3:GetObjectTagging on the target's prefix.
+RUN_TAG = "cordata.run_id"
 
 
 def catalog_name(identity: TableIdentity, job_account: str) -> str:
     """The Spark catalog in which a table is found."""
     return OWN_CATALOG if identity.account == job_account else f"glue_{identity.account}"
+
+
+def tagging(run_id: str) -> dict[str, str]:
+    """The setting that tags what a run writes to its own account's tables."""
+    return {f"spark.sql.catalog.{OWN_CATALOG}.s3.write.tags.{RUN_TAG}": run_id}
 
 
 def quoted(*parts: str) -> str:

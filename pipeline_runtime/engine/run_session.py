@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline_runtime.engine.catalogs import tagging
 from pipeline_runtime.engine.session import session_settings
 from pipeline_runtime.engine.spark_error import failures
 from pipeline_runtime.errors import EvidenceFailed
@@ -36,6 +37,7 @@ class RunSession:
         """The run's session. Raises ConfigurationError where this process has another one already."""
         self._scratch = tempfile.TemporaryDirectory(prefix=f"run-{self._run_id[:8]}-", ignore_cleanup_errors=True)
         settings = session_settings(warehouse=warehouse, foreign_accounts=foreign_accounts, endpoint=endpoint)
+        settings |= tagging(self._run_id)
         settings |= listener_settings(
             namespace=self._namespace,
             job_name=self._job,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline_runtime.engine.spark_error import failures, short_message
-from pipeline_runtime.errors import WriteFailed
+from pipeline_runtime.errors import CatalogError, EvidenceFailed, WriteFailed
 
 __all__ = ["failing_as_write_failed", "only_warning"]
 
@@ -29,8 +29,12 @@ def failing_as_write_failed(subject: str) -> Iterator[None]:
 
 @contextmanager
 def only_warning(subject: str) -> Iterator[None]:
-    """Logs an engine error in the block, for cleaning up behind an outcome that it must not change."""
+    """Logs what the engine or AWS refuses in the block, for cleaning up behind an outcome that it must not change."""
+    from botocore.exceptions import BotoCoreError
+
     try:
         yield
     except failures() as error:
         _log.warning("%s: %s", subject, short_message(error))
+    except (CatalogError, EvidenceFailed, WriteFailed, BotoCoreError) as error:
+        _log.warning("%s: %s", subject, error)

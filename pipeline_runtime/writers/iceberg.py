@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import OutputRefused, WriteFailed
 from pipeline_runtime.writers.failing import failing_as_write_failed, only_warning
+from pipeline_runtime.writers.iceberg_audits import Audits
 from pipeline_runtime.writers.iceberg_branch import (
     branch_name,
     create_branch,
-    drop_branches,
-    drop_stale_branches,
-    other_audits,
     read_batch,
     write_batch,
 )
 from pipeline_runtime.writers.iceberg_publish import advance_main
+from pipeline_runtime.writers.iceberg_settle import is_shared, remove_batch, settle
 from pipeline_runtime.writers.iceberg_table import FIRST_RUN, IcebergTable, Snapshot, create_table
 from pipeline_runtime.writers.output import check_output, output_schema, spark_schema
 from pipeline_runtime.writers.plan import Published, TargetPlan
@@ -35,8 +34,17 @@ class IcebergBatch:
     #: Parquet's: main moves to a snapshot, wherever its files are.
     locations = ()
 
-    def __init__(self, table: IcebergTable, plan: TargetPlan, run_id: str, base: Snapshot, batch: Snapshot | None):
+    def __init__(
+        self,
+        tools: WriterTools,
+        table: IcebergTable,
+        plan: TargetPlan,
+        run_id: str,
+        base: Snapshot,
+        batch: Snapshot | None,
+    ) -> None:
         self.plan = plan
+        self._tools = tools
         self.run_id = run_id
         self.branch = branch_name(run_id)
         self._table = table
@@ -105,7 +113,8 @@ class IcebergBatch:
             main = advance_main(self._table, self.run_id, self._base, self._batch)
         self._ended = True
         with only_warning(f"{identity.fqn} is published, but branch {self.branch} was not dropped"):
-            drop_branches(self._table, self.run_id)
+            remove_batch(self._table, self.run_id)
+            Audits(self._tools.evidence, identity).end(self.run_id)
         return Published(identity, self.rows, self.partitions, main.id, replaced=True)
 
     def discard(self) -> None:
@@ -116,7 +125,7 @@ class IcebergBatch:
         if self._ended:
             return
         with only_warning(f"{self.plan.identity.fqn}: branch {self.branch} was not cleaned up"):
-            _clean_up(self._table, self.plan, self.run_id)
+            _clean_up(self._tools, self._table, self.plan, self.run_id)
             self._ended = True
 
 
@@ -124,26 +133,34 @@ def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -
     """Write the frame to the run's own branch of the target, creating the target where there is none.
 
     The frame is computed once, here. Raises OutputRefused before anything is written where its columns do
-    not fit the target, and WriteFailed where the write fails; either way the target is as it was.
+    not fit the target, WriteFailed where the write fails, EvidenceFailed; either way the target is as it was.
     """
     fqn, spark = plan.identity.fqn, tools.spark
     output = output_schema(frame.schema, plan)
-    with failing_as_write_failed(f"{fqn}: the target cannot be opened, nothing was written"):
+    audits = Audits(tools.evidence, plan.identity)
+    earlier = audits.all()
+    # Before the table, the branch and the first file: whatever a killed run leaves is known to the next one.
+    audits.begin(run_id, tools.owner)
+    try:
         if plan.existing is None:
             create_table(spark, plan, output, run_id)
         table = IcebergTable(spark, plan)
+    except failures() as error:
+        audits.end(run_id)
+        raise WriteFailed(f"{fqn}: the target cannot be opened, nothing was written: {short_message(error)}") from error
     try:
         _check_target(table, plan)
         check_output(output, spark_schema(spark.table(table.name).schema), plan)
-        drop_stale_branches(table, run_id)
+        settle(tools, plan, table, earlier, run_id)
         base = create_branch(table, branch_name(run_id))
-        return IcebergBatch(table, plan, run_id, base, write_batch(table, frame, branch_name(run_id), base, run_id))
+        batch = write_batch(table, frame, branch_name(run_id), base, run_id)
+        return IcebergBatch(tools, table, plan, run_id, base, batch)
     except failures() as error:
         cause = short_message(error)
-        _abandon(table, plan, run_id)
+        _abandon(tools, table, plan, run_id)
         raise WriteFailed(f"{fqn}: the write failed, nothing was published: {cause}") from error
     except OutputRefused:
-        _abandon(table, plan, run_id)
+        _abandon(tools, table, plan, run_id)
         raise
 
 
@@ -169,14 +186,15 @@ def _never_published(table: IcebergTable) -> bool:
     return table.head() is None and FIRST_RUN in table.properties
 
 
-def _clean_up(table: IcebergTable, plan: TargetPlan, run_id: str) -> None:
-    drop_branches(table, run_id)
-    table.refresh()
+def _clean_up(tools: WriterTools, table: IcebergTable, plan: TargetPlan, run_id: str) -> None:
+    remove_batch(table, run_id)
     # Another first run may be staging in the same new table; whichever ends last removes it.
-    if _never_published(table) and not other_audits(table, run_id) and table.location.rstrip("/") == plan.location:
+    is_own = table.location.rstrip("/") == plan.location
+    if _never_published(table) and is_own and not is_shared(tools, plan, table, run_id):
         table.drop_with_files()
+    Audits(tools.evidence, plan.identity).end(run_id)
 
 
-def _abandon(table: IcebergTable, plan: TargetPlan, run_id: str) -> None:
+def _abandon(tools: WriterTools, table: IcebergTable, plan: TargetPlan, run_id: str) -> None:
     with only_warning(f"{plan.identity.fqn}: branch {branch_name(run_id)} was not cleaned up"):
-        _clean_up(table, plan, run_id)
+        _clean_up(tools, table, plan, run_id)

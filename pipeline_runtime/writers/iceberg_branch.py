@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING
@@ -15,22 +14,24 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = [
+    "AGAIN",
     "RUN_ID",
     "branch_name",
     "create_branch",
+    "drop_branch",
     "drop_branches",
-    "drop_stale_branches",
     "other_audits",
     "read_batch",
+    "run_id_of",
     "write_batch",
 ]
 
 #: Key in the snapshot summary of what a run staged.
 RUN_ID = "cordata.run_id"
+#: Ends the name of a run's second branch, for rows that had to be written once more.
+AGAIN = "_again"
 _PREFIX = "audit_"
 _RETAIN = "RETAIN 7 DAYS"
-#: No run validates for longer; a branch whose batch is older belongs to a run that was killed.
-_ABANDONED_AFTER = timedelta(hours=24)
 
 _PartitionKey = tuple[str | None, ...]
 
@@ -53,27 +54,27 @@ def create_branch(table: IcebergTable, branch: str) -> Snapshot:
     return base
 
 
-def drop_branches(table: IcebergTable, run_id: str) -> None:
-    """Drop every branch of this run; none is fine."""
+def drop_branches(table: IcebergTable, run_id: str) -> frozenset[int]:
+    """Drop every branch of this run; none is fine. Returns the snapshots that the branches showed."""
     table.refresh()
+    shown: set[int] = set()
     for branch in table.branches:
         if _is_of(branch, run_id):
-            _drop(table, branch)
+            shown |= table.lineage(branch)
+            drop_branch(table, branch)
+    return frozenset(shown)
 
 
-def drop_stale_branches(table: IcebergTable, run_id: str) -> None:
-    """Drop this run's earlier branches, and those of runs that were killed.
+def drop_branch(table: IcebergTable, branch: str) -> None:
+    """Drop one audit branch; none is fine."""
+    if branch == MAIN:
+        raise ValueError("main is not an audit branch")
+    table.spark.sql(f"ALTER TABLE {table.name} DROP BRANCH IF EXISTS {quoted(branch)}")
 
-    Only a branch whose batch was written more than a day ago counts as abandoned. One that nothing was
-    written to stands at a snapshot of main whose age says nothing about the run, which may be computing
-    still: it is left to Iceberg's own expiry (seven days).
-    """
-    drop_branches(table, run_id)
-    before = datetime.now(UTC) - _ABANDONED_AFTER
-    for branch in other_audits(table, run_id):
-        head = table.head(branch)
-        if head is not None and RUN_ID in head.summary and head.committed_at < before:
-            _drop(table, branch)
+
+def run_id_of(branch: str) -> str:
+    """The run whose audit branch it is."""
+    return branch.removeprefix(_PREFIX).removesuffix(AGAIN).replace("_", "-")
 
 
 def other_audits(table: IcebergTable, run_id: str) -> tuple[str, ...]:
@@ -165,9 +166,3 @@ def _in_partitions(rows: DataFrame, columns: Sequence[str], keys: Sequence[_Part
 def _is_of(branch: str, run_id: str) -> bool:
     own = branch_name(run_id)
     return branch == own or branch.startswith(f"{own}_")
-
-
-def _drop(table: IcebergTable, branch: str) -> None:
-    if branch == MAIN:
-        raise ValueError("main is not an audit branch")
-    table.spark.sql(f"ALTER TABLE {table.name} DROP BRANCH IF EXISTS {quoted(branch)}")

@@ -6,7 +6,7 @@ import logging
 
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import WriteFailed
-from pipeline_runtime.writers.iceberg_branch import branch_name, create_branch, read_batch, write_batch
+from pipeline_runtime.writers.iceberg_branch import AGAIN, branch_name, create_branch, read_batch, write_batch
 from pipeline_runtime.writers.iceberg_table import MAIN, IcebergTable, Snapshot
 
 __all__ = ["advance_main"]
@@ -25,7 +25,7 @@ def advance_main(table: IcebergTable, run_id: str, base: Snapshot, batch: Snapsh
     if _forward(table, branch_name(run_id), base, batch) or _picked(table, base, batch):
         return _main(table)
     _log.warning("%s: what the batch replaces changed meanwhile; the audited rows are written again", table.fqn)
-    again = f"{branch_name(run_id)}_again"
+    again = branch_name(run_id) + AGAIN
     new_base = create_branch(table, again)
     rewritten = write_batch(table, read_batch(table, batch), again, new_base, run_id)
     if rewritten is None or rewritten.count("added-records") != batch.count("added-records"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pipeline_runtime.engine.catalogs import quoted
@@ -119,6 +119,53 @@ class IcebergTable:
         while found is not None and found.snapshotId() != base:
             yield _snapshot(found)
             found = None if found.parentId() is None else self._java.snapshot(found.parentId())
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """Every snapshot that the metadata holds, whether a branch or tag shows it or not."""
+        return tuple(_snapshot(found) for found in self._java.snapshots())
+
+    @property
+    def reachable(self) -> frozenset[int]:
+        """The snapshots in the history of any branch or tag."""
+        return frozenset(each for name in dict(self._java.refs()) for each in self.lineage(name))
+
+    def lineage(self, ref: str) -> frozenset[int]:
+        """The snapshots in the history of one branch or tag, as far as the metadata holds them."""
+        found, ids = self._java.snapshot(ref), set()
+        while found is not None:
+            ids.add(int(found.snapshotId()))
+            found = None if found.parentId() is None else self._java.snapshot(found.parentId())
+        return frozenset(ids)
+
+    def expire(self, snapshot_ids: Iterable[int]) -> None:
+        """Forget these snapshots and remove the files that no other one names; none is fine."""
+        ids = sorted(set(snapshot_ids))
+        if not ids:
+            return
+        # No snapshot is older than the epoch: without this, main's own history would be shortened as well.
+        expiry = self._java.expireSnapshots().expireOlderThan(0)
+        for each in ids:
+            expiry = expiry.expireSnapshotId(each)
+        expiry.commit()
+        self.refresh()
+
+    def remove_unnamed(self, files: Sequence[tuple[str, datetime]]) -> int:
+        """Remove those of the files (location, last modified) that the table's metadata does not name.
+
+        Returns how many. The files must be nobody's who is still writing.
+        """
+        listed = self.spark.createDataFrame(list(files), "file_path string, last_modified timestamp")
+        actions = self.spark._jvm.org.apache.iceberg.spark.actions.SparkActions  # type: ignore[union-attr]
+        tomorrow = int((datetime.now(UTC) + timedelta(days=1)).timestamp() * 1000)
+        result = (
+            actions.get(self.spark._jsparkSession)
+            .deleteOrphanFiles(self._java)
+            .compareToFileList(listed._jdf)
+            .olderThan(tomorrow)
+            .execute()
+        )
+        return sum(1 for _ in result.orphanFileLocations())
 
     def call(self, procedure: str, **arguments: str | int) -> None:
         """One of Iceberg's procedures, on this table."""

@@ -1,11 +1,27 @@
-"""Which process staged a batch, told so exactly that a later run on the same machine knows whether it is gone."""
+"""Which process staged a batch, told so exactly that a later run knows whether it is gone.
+
+<boot>/<namespace>/<pid>/<start>   a process of this machine: seen from the same machine and container
+glue:<job name>/<job run id>       a Glue job run: Glue says of it whether it has ended
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["is_gone", "this_process"]
+if TYPE_CHECKING:
+    from mypy_boto3_glue import GlueClient
+
+__all__ = ["JOB_RUN", "is_gone", "owner_of", "this_process"]
+
+#: Setting of the run's environment: `<job name>/<job run id>`, which Glue passes to the script as arguments.
+JOB_RUN = "CORDATA_GLUE_JOB_RUN"
+
+_GLUE = "glue:"
+#: Of Glue's JobRunState, those after which no process of the job run is left.
+_ENDED = frozenset({"STOPPED", "SUCCEEDED", "FAILED", "TIMEOUT", "ERROR", "EXPIRED"})
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NAMESPACE = Path("/proc/self/ns/pid")
@@ -13,20 +29,41 @@ _NAMESPACE = Path("/proc/self/ns/pid")
 _STARTED = 19
 
 
+def owner_of(environ: Mapping[str, str]) -> str | None:
+    """The Glue job run that this process belongs to, else the process itself."""
+    job_run = environ.get(JOB_RUN)
+    return f"{_GLUE}{job_run}" if job_run else this_process()
+
+
 def this_process() -> str | None:
     """`<boot>/<namespace>/<pid>/<start>`; None where the system has no such names (anything but Linux)."""
     return _named(os.getpid())
 
 
-def is_gone(owner: str | None) -> bool:
-    """Whether that process has certainly ended: it could be seen from here, and is not there.
+def is_gone(owner: str | None, glue: GlueClient) -> bool:
+    """Whether that process or job run has certainly ended.
 
-    False for one of another machine, container or boot, of which nothing is known here.
+    False for a process of another machine, container or boot, and for a job run that Glue does not tell of:
+    nothing is known of them here.
     """
+    if owner is None:
+        return False
+    if owner.startswith(_GLUE):
+        return _job_run_has_ended(owner.removeprefix(_GLUE), glue)
     here = this_process()
-    if owner is None or here is None or owner.split("/")[:2] != here.split("/")[:2]:
+    if here is None or owner.split("/")[:2] != here.split("/")[:2]:
         return False
     return _named(int(owner.split("/")[2])) != owner
+
+
+def _job_run_has_ended(job_run: str, glue: GlueClient) -> bool:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    job, _, run_id = job_run.rpartition("/")
+    try:
+        return glue.get_job_run(JobName=job, RunId=run_id)["JobRun"]["JobRunState"] in _ENDED
+    except (BotoCoreError, ClientError):
+        return False  # forgotten after 90 days, of another account, or not for this role to see
 
 
 def _named(pid: int) -> str | None:

@@ -9,7 +9,6 @@ from pipeline_runtime.errors import CatalogError, EvidenceFailed, PipelineError,
 from pipeline_runtime.schema.columns import Schema
 from pipeline_runtime.writers.failing import failing_as_write_failed
 from pipeline_runtime.writers.output import check_output, output_schema
-from pipeline_runtime.writers.owner import this_process
 from pipeline_runtime.writers.parquet_files import (
     WrittenFiles,
     free_folder,
@@ -172,7 +171,7 @@ def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -
         check_output(output, table.schema, plan)
         schema = table.schema
     folder = free_folder(tools.s3, plan.location, run_id)
-    staged = Record(folder, run_id, State.STAGED, datetime.now(UTC), this_process())
+    staged = Record(folder, run_id, State.STAGED, datetime.now(UTC), tools.owner)
     # Before the first file and before the table: whatever a killed run leaves is known to the next one.
     Ledger(tools.evidence, plan.identity).put(staged)
     try:

@@ -13,7 +13,7 @@ from pipeline_runtime.catalog.locations import normal_location
 from pipeline_runtime.catalog.partition_switch import location_of, partition_definitions
 from pipeline_runtime.errors import CatalogError, EvidenceFailed, WriteFailed
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
-from pipeline_runtime.writers.owner import is_gone
+from pipeline_runtime.writers.abandoned import is_abandoned
 from pipeline_runtime.writers.parquet_files import lies_in_run_folder, remove_files, run_location
 from pipeline_runtime.writers.parquet_ledger import Ledger, Record, State, Superseded
 from pipeline_runtime.writers.parquet_switch import advance, retreat
@@ -28,8 +28,6 @@ _log = logging.getLogger(__name__)
 #: How long files stay that a query may have looked up before they were superseded. No query runs for as long;
 #: it is also how long a wrong publish can be taken back by hand.
 GRACE = timedelta(days=7)
-#: No run validates for longer; a batch that was staged before and not published belongs to a run that was killed.
-_ABANDONED_AFTER = timedelta(hours=24)
 
 
 def settle(tools: WriterTools, plan: TargetPlan, run_id: str) -> None:
@@ -43,7 +41,7 @@ def settle(tools: WriterTools, plan: TargetPlan, run_id: str) -> None:
     for record in ledger.under_way():
         if record.state is State.SWITCHING:
             _end_switch(tools, plan, record)
-        elif record.run_id == run_id or _is_abandoned(tools, record):
+        elif record.run_id == run_id or is_abandoned(tools, record.run_id, record.owner, record.at):
             with only_warning_of_catalog(f"{plan.identity.fqn}: files of run {record.run_id} were not removed"):
                 remove_files(tools.s3, plan.location, run_location(plan.location, record.folder))
                 ledger.remove(record.folder)
@@ -80,14 +78,6 @@ def _end_switch(tools: WriterTools, plan: TargetPlan, record: Record) -> None:
 def _was_reported_failed(tools: WriterTools, record: Record) -> bool:
     event = RunEvidence(tools.evidence, record.run_id).event(EventKind.TERMINAL)
     return event is not None and json.loads(event).get("eventType") != "COMPLETE"
-
-
-def _is_abandoned(tools: WriterTools, record: Record) -> bool:
-    return (
-        is_gone(record.owner)
-        or record.at < datetime.now(UTC) - _ABANDONED_AFTER
-        or RunEvidence(tools.evidence, record.run_id).event(EventKind.TERMINAL) is not None
-    )
 
 
 def _remove_superseded(tools: WriterTools, plan: TargetPlan, superseded: tuple[Superseded, ...]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline_runtime.interrupts import Interrupt
+from pipeline_runtime.writers.owner import this_process
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -22,12 +23,16 @@ __all__ = ["StagedBatch", "WriterTools", "discarded_on_failure"]
 
 @dataclass(frozen=True)
 class WriterTools:
-    """What a writer works with: the engine, the catalog, the store of the files, and where records are kept."""
+    """What a writer works with: the engine, the catalog, the store of the files, and where records are kept.
+
+    `owner` names the process, so that a later run can tell whether it is gone.
+    """
 
     spark: SparkSession
     glue: GlueClient
     s3: S3Client
     evidence: EvidenceStore
+    owner: str | None = field(default_factory=this_process)
 
 
 class StagedBatch(Protocol):

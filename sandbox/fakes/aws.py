@@ -19,7 +19,9 @@ Glue
     table (TargetTable) or of its database (TargetDatabase) and answer with the target's CatalogId,
     DatabaseName and Name; DeleteTable removes the link;
     models names: databases and tables are lower case, whatever the request's spelling;
-    models paging of GetDatabases, GetTables, GetTableVersions (100 a page) and GetPartitions (1000).
+    models paging of GetDatabases, GetTables, GetTableVersions (100 a page) and GetPartitions (1000);
+    models job runs: the newest first, in pages (200), in the state that StartJobRun's argument --fake-state names
+    (test-only; RUNNING without), with a CompletedOn only once ended.
 Lake Formation
     models the ontology: keys and values are kept in lower case, ListLFTags comes in pages (50), a second
     CreateLFTag of a key is an AlreadyExistsException;
@@ -88,9 +90,11 @@ def build_app() -> AwsFake:
 
     from sandbox.fakes.datazone import DataZoneFake
     from sandbox.fakes.glue import GlueFake, VersionedTable
+    from sandbox.fakes.job_runs import ChosenJobRun
     from sandbox.fakes.lakeformation import LakeFormationFake
 
     glue_models.FakeTable = VersionedTable  # type: ignore[misc]
+    glue_models.FakeJobRun = ChosenJobRun  # type: ignore[misc]
     glue_urls.url_paths.update(dict.fromkeys(glue_urls.url_paths, GlueFake.dispatch))
     lakeformation_urls.url_paths.update(dict.fromkeys(lakeformation_urls.url_paths, LakeFormationFake.dispatch))
     return AwsFake(DomainDispatcherApplication(create_backend_app), DataZoneFake())

@@ -23,6 +23,7 @@ _NAME_KEYS = ("DatabaseName", "TableName", "TablesToDelete")
 _NAMED_ACTIONS = re.compile(r"(Get|Delete|Update)(Table|Database)$")
 _TABLE_PAGE = 100
 _PARTITION_PAGE = 1000
+_JOB_RUN_PAGE = 200
 
 
 def page(items: Sequence[T], token: str | None, size: int) -> tuple[Sequence[T], str | None]:
@@ -181,6 +182,13 @@ class GlueFake(GlueResponse):
         table = self._table(self.parameters["DatabaseName"], self.parameters["TableName"])
         shown, token = self._page(table.get_partitions(cast(str, self.parameters.get("Expression"))), _PARTITION_PAGE)
         return ActionResult({"Partitions": [partition.as_dict() for partition in shown], "NextToken": token})
+
+    # -- job runs ------------------------------------------------------------------------------
+
+    def get_job_runs(self) -> ActionResult:
+        runs = self.glue_backend.get_job(self.parameters["JobName"]).get_job_runs()
+        shown, token = self._page(runs[::-1], _JOB_RUN_PAGE)
+        return ActionResult({"JobRuns": [run.as_dict() for run in shown], "NextToken": token})
 
     def _page(self, items: Sequence[T], most: int) -> tuple[Sequence[T], str | None]:
         size = min(int(self.parameters.get("MaxResults") or most), most)

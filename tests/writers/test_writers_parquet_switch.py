@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ from writer_lake import new_run_id
 from pipeline_runtime.catalog import partition_switch
 from pipeline_runtime.errors import EvidenceFailed, WriteFailed
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
-from pipeline_runtime.writers import owner, parquet_settle
+from pipeline_runtime.writers import abandoned, parquet_settle
 from pipeline_runtime.writers.parquet_ledger import record_of_publish
 
 pytestmark = pytest.mark.spark
@@ -352,18 +353,14 @@ def test_files_that_no_run_of_ours_wrote_are_never_removed(
     assert list(parquet.files_at(theirs).values()) == [b"x"]
 
 
-def test_the_files_of_a_process_that_is_gone_go_with_the_next_run(
-    days: ParquetLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_files_of_a_process_that_is_gone_go_with_the_next_run(days: ParquetLake) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", "from pipeline_runtime.writers.owner import this_process; print(this_process())"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.strip()
-    with monkeypatch.context() as patched:
-        patched.setattr("pipeline_runtime.writers.parquet.this_process", lambda: ended)
-        staged = days.stage(days.plan("t", "day"), BATCH)  # and then the process is gone
+    staged = replace(days, owner=ended).stage(days.plan("t", "day"), BATCH)  # and then the process is gone
 
     next_run(days)
 
@@ -377,9 +374,7 @@ def test_the_files_of_a_run_elsewhere_stay_until_it_is_known_to_have_ended(
     days: ParquetLake, monkeypatch: pytest.MonkeyPatch, sign: str
 ) -> None:
     run_id = new_run_id()
-    with monkeypatch.context() as patched:
-        patched.setattr("pipeline_runtime.writers.parquet.this_process", lambda: "another-machine/1/2/3")
-        staged = days.stage(days.plan("t", "day"), BATCH, run_id)
+    staged = replace(days, owner="another-machine/1/2/3").stage(days.plan("t", "day"), BATCH, run_id)
 
     next_run(days)
     assert days.rows_at(staged.locations[0]) == [(10,)], "it may be validating at this moment"
@@ -387,7 +382,7 @@ def test_the_files_of_a_run_elsewhere_stay_until_it_is_known_to_have_ended(
     if sign == "reported":
         report(days, run_id, "FAIL")
     else:
-        monkeypatch.setattr(parquet_settle, "_ABANDONED_AFTER", timedelta(0))
+        monkeypatch.setattr(abandoned, "ABANDONED_AFTER", timedelta(0))
     next_run(days)
     assert [days.files_at(place) for place in staged.locations] == [{}, {}, {}]
 
@@ -451,15 +446,3 @@ def test_a_record_that_cannot_be_read_stops_the_run_and_is_named(days: ParquetLa
         next_run(days)
 
     assert days.shown("t") == OLD
-
-
-def test_only_a_process_that_could_be_seen_counts_as_gone() -> None:
-    here = owner.this_process()
-    assert here is not None
-    boot, namespace, pid, started = here.split("/")
-
-    assert not owner.is_gone(here)
-    assert owner.is_gone(f"{boot}/{namespace}/{pid}/{int(started) + 1}"), "another process under the same number"
-    assert not owner.is_gone(f"elsewhere/{namespace}/{pid}/{int(started) + 1}")
-    assert not owner.is_gone(f"{boot}/elsewhere/{pid}/{int(started) + 1}")
-    assert not owner.is_gone(None)

@@ -206,7 +206,7 @@ def test_rows_that_cannot_be_dropped_from_the_branch_afterwards_are_published_al
         raise Py4JError("throttled")
 
     staged = days.stage(days.plan("t", "day"), batch((10, "a")))
-    monkeypatch.setattr(iceberg, "drop_branches", refused)
+    monkeypatch.setattr(iceberg, "remove_batch", refused)
 
     assert staged.publish().replaced
     assert caplog.messages == [f"{days.database}.t is published, but branch {staged.branch} was not dropped: throttled"]

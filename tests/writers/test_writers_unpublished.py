@@ -29,6 +29,8 @@ def test_a_discarded_batch_leaves_rows_columns_snapshot_and_parameters(lake: Lak
 
     assert lake.seen("t") == before
     assert lake.branches("t") == {"main"}
+    assert lake.strays("t") == []
+    assert lake.audits() == []
 
 
 def test_discarding_twice_is_silent(lake: Lake, caplog: pytest.LogCaptureFixture) -> None:
@@ -172,21 +174,3 @@ def test_two_first_runs_at_once_do_not_take_the_table_from_each_other(lake: Lake
     second.publish()
 
     assert lake.rows("t") == [(2, "b")]
-
-
-def test_branches_of_killed_runs_are_dropped_once_they_are_a_day_old(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pipeline_runtime.writers import iceberg_branch
-
-    lake.create("t", "id bigint, day string", partitioned="day", rows="(1,'a')")
-    killed = lake.stage(lake.plan("t", "day"), TWO_DAYS)
-    lake.spark.sql(f"ALTER TABLE {lake.name('t')} CREATE BRANCH audit_computing")
-    lake.spark.sql(f"ALTER TABLE {lake.name('t')} CREATE BRANCH release_q3")
-
-    lake.stage(lake.plan("t", "day"), TWO_DAYS).discard()
-    assert killed.branch in lake.branches("t"), "it may be a run that is validating at this moment"
-
-    monkeypatch.setattr(iceberg_branch, "_ABANDONED_AFTER", iceberg_branch.timedelta(0))
-    lake.stage(lake.plan("t", "day"), TWO_DAYS).discard()
-    assert lake.branches("t") == {"main", "release_q3", "audit_computing"}

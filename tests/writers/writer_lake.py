@@ -10,8 +10,10 @@ from pipeline_runtime.catalog.glue import described, find_table
 from pipeline_runtime.catalog.table import CatalogTable, TableIdentity
 from pipeline_runtime.evidence.local import LocalStore
 from pipeline_runtime.writers import WRITERS
+from pipeline_runtime.writers.owner import this_process
 from pipeline_runtime.writers.plan import Published, TargetPlan, quarantined
 from pipeline_runtime.writers.staged import StagedBatch, WriterTools
+from tests.witness import strays_of_iceberg
 
 ACCOUNT = "123456789012"
 
@@ -31,10 +33,12 @@ class Lake:
     database: str
     evidence: LocalStore
     kind: str = "iceberg"
+    #: Who stages, where that is to be another process than this one.
+    owner: str | None = None
 
     @property
     def tools(self) -> WriterTools:
-        return WriterTools(self.spark, self.glue, self.s3, self.evidence)
+        return WriterTools(self.spark, self.glue, self.s3, self.evidence, self.owner or this_process())
 
     def name(self, table: str) -> str:
         return f"glue_catalog.{self.database}.{table}"
@@ -93,6 +97,14 @@ class Lake:
     def elsewhere(self, sql: str) -> None:
         """Runs a statement as another writer would: in a session whose catalog remembers nothing of ours."""
         self.spark.newSession().sql(sql)
+
+    def audits(self) -> list[str]:
+        """The records of runs that have a batch on an Iceberg table."""
+        return self.evidence.keys("audits/")
+
+    def strays(self, table: str) -> list[str]:
+        """The objects below the table's location that nothing leads to from the history of a branch or tag."""
+        return strays_of_iceberg(self.glue, self.s3, self.database, table)
 
     def keys(self, table: str) -> list[str]:
         """The objects under the table's location."""
