@@ -18,9 +18,11 @@ COMMANDS = {
     "replay": "replay",
     "release": "release",
     "baseline": "baseline",
+    "migrate": "migrate",
     "compare": "compare",
     "consumers": "consumers",
     "verify": "verify",
+    "ropa": "ropa",
 }
 
 USAGE = """\
@@ -29,8 +31,10 @@ python -m pipeline_runtime validate <path…>         check descriptors, SQL and
 python -m pipeline_runtime replay [run id…]         deliver lineage that could not be delivered
 python -m pipeline_runtime release <run id> --by …  publish a quarantined batch after review
 python -m pipeline_runtime baseline <db.table> …    compute a baseline from a table's column
+python -m pipeline_runtime migrate <file…>          rewrite v1 descriptors to v2, comments and order kept
 python -m pipeline_runtime compare <one> <other> …  say what differs between two outputs, and two events
 python -m pipeline_runtime verify <event | run id>  compare a run's event with its commit and signature
+python -m pipeline_runtime ropa <folder | s3://…>   the record of processing (Art. 30 GDPR), from events
 python -m pipeline_runtime consumers <proposal> …   which pipelines a producer's next version would break
 python -m pipeline_runtime --version"""
 
