@@ -49,7 +49,7 @@ test-full: setup ## The long proofs too
 	@$(PY) -m pytest -q
 
 check: setup lint types ## The inner loop: lint, types, fast tests
-	@$(PY) -m pytest -q -m "not spark and not slow"
+	@$(PY) -m pytest -q -m "not spark and not slow and not terraform"
 
 lint: setup
 	@$(VENV)/bin/ruff format --check --quiet . && $(VENV)/bin/ruff check --quiet .

@@ -1,0 +1,12 @@
+provider "aws" {
+  region = "eu-central-1"
+}
+
+module "executor_artefact" {
+  source = "../.."
+
+  bucket_name     = "cordata-artifacts-example"
+  publisher_arns  = ["arn:aws:iam::111122223333:role/platform-ci"]
+  reader_accounts = var.reader_accounts
+  force_destroy   = true
+}

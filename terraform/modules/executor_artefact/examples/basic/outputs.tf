@@ -1,0 +1,4 @@
+output "location" {
+  description = "Where versions are published."
+  value       = module.executor_artefact.location
+}

@@ -1,0 +1,4 @@
+output "ontology" {
+  description = "The tags as they stand."
+  value       = module.policy.ontology
+}

@@ -1,0 +1,259 @@
+mock_provider "aws" {
+  mock_data "aws_caller_identity" {
+    defaults = { account_id = "444455556666" }
+  }
+  mock_data "aws_partition" {
+    defaults = { partition = "aws" }
+  }
+  mock_data "aws_region" {
+    defaults = { name = "eu-central-1" }
+  }
+  mock_data "aws_iam_policy_document" {
+    defaults = { json = "{}" }
+  }
+  mock_data "aws_glue_catalog_table" {
+    defaults = { storage_descriptor = [{ location = "s3://cordata-fraud-raw-eu-central-1/transactions/" }] }
+  }
+  mock_resource "aws_s3_bucket" {
+    defaults = { arn = "arn:aws:s3:::cordata-fraud-pipelines" }
+  }
+  mock_resource "aws_sns_topic" {
+    defaults = { arn = "arn:aws:sns:eu-central-1:444455556666:cordata-fraud-owners" }
+  }
+  mock_resource "aws_iam_role" {
+    defaults = { arn = "arn:aws:iam::444455556666:role/some" }
+  }
+  mock_resource "aws_cloudwatch_event_rule" {
+    defaults = { arn = "arn:aws:events:eu-central-1:444455556666:rule/some" }
+  }
+}
+
+variables {
+  domain                   = "fraud"
+  repository_root          = "../../.."
+  artefact_location        = "s3://cordata-artifacts/pipeline-runtime"
+  executor_version         = "0.1.0"
+  bucket_name              = "cordata-fraud-pipelines"
+  lineage_url              = "https://lineage-adapter.cordata.example/lineage"
+  lineage_invoker_role_arn = "arn:aws:iam::222233334444:role/cordata-fraud-lineage"
+  governance_catalog_id    = "222233334444"
+  transform_jobs = [
+    {
+      name                = "transactions_scored_daily"
+      descriptor          = "domains/fraud/pipelines/transactions_scored.yml"
+      openlineage_enabled = true
+    },
+  ]
+}
+
+run "one_conf_argument_carries_every_setting" {
+  assert {
+    condition = aws_glue_job.this["transactions_scored_daily"].default_arguments["--conf"] == join(" --conf ", [
+      "spark.extraListeners=io.openlineage.spark.agent.OpenLineageSparkListener",
+      "spark.openlineage.namespace=cordata.fraud",
+      "spark.openlineage.transport.type=http",
+      "spark.openlineage.transport.url=https://lineage-adapter.cordata.example",
+    ])
+    error_message = "chained, ordered by key, without a --conf in front"
+  }
+
+  assert {
+    condition     = aws_glue_job.this["transactions_scored_daily"].default_arguments["--extra-jars"] == "s3://cordata-artifacts/pipeline-runtime/0.1.0/openlineage-spark_2.12-1.53.0.jar"
+    error_message = "the listener for Glue 5.1's Scala"
+  }
+
+  assert {
+    condition     = aws_glue_job.this["transactions_scored_daily"].max_retries == 0 && aws_glue_job.this["transactions_scored_daily"].execution_property[0].max_concurrent_runs == 1
+    error_message = "retries are the scheduler's, and one run at a time"
+  }
+
+  assert {
+    condition     = !contains(keys(aws_glue_job.this["transactions_scored_daily"].default_arguments), "--lineage")
+    error_message = "an argument that is not needed is not there"
+  }
+}
+
+run "settings_of_a_job_are_merged_and_listeners_joined" {
+  variables {
+    transform_jobs = [{
+      name       = "transactions_scored_daily"
+      descriptor = "domains/fraud/pipelines/transactions_scored.yml"
+      extra_conf = { "spark.extraListeners" = "org.example.Other", "spark.sql.shuffle.partitions" = "64", "spark.sql.extensions" = "org.example.X" }
+    }]
+  }
+
+  assert {
+    condition     = strcontains(local.conf["transactions_scored_daily"], "spark.extraListeners=io.openlineage.spark.agent.OpenLineageSparkListener,org.example.Other --conf ")
+    error_message = "ours first, each once"
+  }
+
+  assert {
+    condition     = length(split("spark.extraListeners=", local.conf["transactions_scored_daily"])) == 2
+    error_message = "exactly one setting of listeners"
+  }
+
+  assert {
+    condition     = endswith(local.conf["transactions_scored_daily"], "spark.sql.extensions=org.example.X --conf spark.sql.shuffle.partitions=64")
+    error_message = "the job's own settings are kept"
+  }
+}
+
+run "without_openlineage_the_jar_is_detached_and_events_still_go_out" {
+  variables {
+    transform_jobs = [{
+      name                = "transactions_scored_daily"
+      descriptor          = "domains/fraud/pipelines/transactions_scored.yml"
+      openlineage_enabled = false
+    }]
+  }
+
+  assert {
+    condition     = length(setintersection(keys(aws_glue_job.this["transactions_scored_daily"].default_arguments), ["--conf", "--extra-jars", "--user-jars-first"])) == 0
+    error_message = "nothing of the listener is left"
+  }
+
+  assert {
+    condition     = aws_glue_job.this["transactions_scored_daily"].default_arguments["--lineage-url"] == var.lineage_url
+    error_message = "the executor's own events do not depend on it"
+  }
+}
+
+run "glue_6_gets_the_listener_of_its_scala_and_its_own_wheels" {
+  variables {
+    transform_jobs = [{
+      name         = "transactions_scored_daily"
+      descriptor   = "domains/fraud/pipelines/transactions_scored.yml"
+      glue_version = "6.0"
+    }]
+  }
+
+  assert {
+    condition     = endswith(aws_glue_job.this["transactions_scored_daily"].default_arguments["--extra-jars"], "openlineage-spark_2.13-1.53.0.jar")
+    error_message = "Scala 2.13"
+  }
+
+  assert {
+    condition     = endswith(aws_glue_job.this["transactions_scored_daily"].default_arguments["--additional-python-modules"], "/glue-6.0.gluewheels.zip")
+    error_message = "wheels for Python 3.13"
+  }
+}
+
+run "a_role_reaches_what_its_descriptor_names_and_nothing_else" {
+  assert {
+    condition = toset(flatten([for statement in data.aws_iam_policy_document.job["transactions_scored_daily"].statement : [for resource in statement.resources : resource if strcontains(resource, ":table/")]])) == toset([
+      "arn:aws:glue:eu-central-1:444455556666:table/fraud_raw/transactions",
+      "arn:aws:glue:eu-central-1:444455556666:table/fraud_curated/transactions_scored",
+      "arn:aws:glue:eu-central-1:444455556666:table/fraud_curated/transactions_scored__quarantine",
+    ])
+    error_message = "the source, the target and its quarantine"
+  }
+
+  assert {
+    condition     = alltrue([for statement in data.aws_iam_policy_document.job["transactions_scored_daily"].statement : !contains(statement.resources, "*") || contains(["Tags", "Metrics"], statement.sid)])
+    error_message = "only what IAM has no resources for"
+  }
+
+  assert {
+    condition     = alltrue([for statement in data.aws_iam_policy_document.job["transactions_scored_daily"].statement : alltrue([for action in statement.actions : !endswith(action, "*")])])
+    error_message = "actions are named"
+  }
+
+  assert {
+    condition     = local.source_places["transactions_scored_daily"] == { bucket = "cordata-fraud-raw-eu-central-1", prefix = "transactions" }
+    error_message = "the source's own prefix"
+  }
+}
+
+run "a_source_of_another_account_is_read_by_its_owners_name_too" {
+  variables {
+    domain          = "finance"
+    transform_jobs  = [{ name = "merchant_settlement_daily", descriptor = "domains/finance/pipelines/merchant_settlement_daily.yml" }]
+    foreign_sources = { "fraud_raw.transactions" = { account = "777788889999", database = "fraud_raw", table = "transactions" } }
+  }
+
+  assert {
+    condition     = contains(flatten([for statement in data.aws_iam_policy_document.job["merchant_settlement_daily"].statement : statement.resources]), "arn:aws:glue:eu-central-1:777788889999:table/fraud_raw/transactions")
+    error_message = "IAM is asked for the owner's table"
+  }
+}
+
+run "another_domains_descriptor_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "claims", descriptor = "domains/policy/pipelines/claims_ingest.yml" }]
+  }
+  expect_failures = [aws_glue_job.this]
+}
+
+run "another_engine_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", engine = "emr" }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "a_descriptor_that_names_an_engine_is_refused" {
+  command = plan
+  variables {
+    repository_root = "./tests/repository"
+    transform_jobs  = [{ name = "x", descriptor = "names_an_engine.yml" }]
+  }
+  expect_failures = [aws_glue_job.this]
+}
+
+run "a_glue_version_that_lost_its_last_digit_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", glue_version = 5 }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "an_unknown_worker_type_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", worker_type = "Standard" }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "half_a_worker_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", number_of_workers = 2.5 }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "a_setting_with_a_space_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", extra_conf = { "spark.a" = "b --conf spark.c=d" } }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "a_setting_of_the_executors_own_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", extra_conf = { "spark.sql.session.timeZone" = "Europe/Berlin" } }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "a_descriptor_outside_the_repository_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "../elsewhere.yml" }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "a_version_called_latest_is_refused" {
+  command = plan
+  variables {
+    executor_version = "latest"
+  }
+  expect_failures = [var.executor_version]
+}
