@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline_runtime.cli.descriptors import find_descriptors, shown
 from pipeline_runtime.descriptor.files import find_files, read_text
 from pipeline_runtime.descriptor.load import LoadedDescriptor, load
 from pipeline_runtime.errors import DescriptorError, FileProblem, Problem, SuiteError
@@ -18,13 +18,11 @@ from pipeline_runtime.steps.sql_guard import check_sql, output_columns
 
 __all__ = ["main", "problems_of"]
 
-_SUFFIXES = frozenset({".yml", ".yaml"})
-
 
 def main(argv: Sequence[str]) -> int:
     """Checks the descriptors that `argv` names and prints one line each, or their problems. Returns 0 or 2."""
     paths = [Path(path) for path in _parser().parse_args(argv).paths]
-    descriptors, missing = _descriptors(paths)
+    descriptors, missing = find_descriptors(paths)
     failed = 0
     for descriptor in descriptors:
         verdict = _judge(descriptor)
@@ -63,40 +61,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _descriptors(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
-    """The descriptors that the paths lead to, each once, and the paths that lead to none."""
-    found: dict[Path, Path] = {}
-    missing: list[Problem] = []
-    for path in paths:
-        here = sorted(_below(path)) if path.is_dir() else [path]
-        if not here:
-            missing.append(Problem(_shown(path), 0, "holds no descriptor: no pipelines/*.yml at any depth"))
-        for descriptor in here:
-            found.setdefault(descriptor.absolute(), descriptor)
-    return list(found.values()), missing
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    """The files of every folder named `pipelines`, `folder` itself included; hidden folders are left out."""
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        if Path(parent).resolve().name == "pipelines":
-            yield from (Path(parent, name) for name in files if _names_a_descriptor(name))
-
-
-def _names_a_descriptor(name: str) -> bool:
-    return Path(name).suffix in _SUFFIXES and not name.startswith(".")
-
-
 def _judge(path: Path) -> _Verdict:
-    shown = _shown(path)
+    name = shown(path)
     try:
-        loaded = load(path, shown_as=shown)
+        loaded = load(path, shown_as=name)
     except DescriptorError as error:
         return _Verdict(error.problems)
     metadata = loaded.descriptor.metadata
     problems = tuple(sorted(set(_problems_of_files(loaded))))
-    return _Verdict(problems, f"OK  {shown}  {metadata.name} ({metadata.domain})")
+    return _Verdict(problems, f"OK  {name}  {metadata.name} ({metadata.domain})")
 
 
 def _problems_of_files(loaded: LoadedDescriptor) -> Iterator[Problem]:
@@ -104,19 +77,19 @@ def _problems_of_files(loaded: LoadedDescriptor) -> Iterator[Problem]:
     sql, suite_file = found.sql, found.suite
     yield from found.problems
     for path in found.modules.values():
-        yield from check_module(read_text(path), _shown(path))
+        yield from check_module(read_text(path), shown(path))
     texts = {step_id: read_text(path) for step_id, path in sql.items()}
     for step in loaded.descriptor.steps:
         if step.id in texts:
-            yield from check_sql(texts[step.id], _shown(sql[step.id]), step.params)
+            yield from check_sql(texts[step.id], shown(sql[step.id]), step.params)
     suite: Suite | None = None
     try:
-        suite = load_suite(suite_file, loaded.domain_root, _shown(suite_file)) if suite_file else None
+        suite = load_suite(suite_file, loaded.domain_root, shown(suite_file)) if suite_file else None
     except SuiteError as error:
         yield from error.problems
     last = loaded.descriptor.steps[-1]
     if last.id in texts and (columns := output_columns(texts[last.id])) is not None:
-        yield from _problems_of_output(loaded, columns, suite, _shown(sql[last.id]))
+        yield from _problems_of_output(loaded, columns, suite, shown(sql[last.id]))
     yield from _problems_of_pin(loaded)
 
 
@@ -139,12 +112,6 @@ def _problems_of_pin(loaded: LoadedDescriptor) -> Iterator[Problem]:
     recorded = recorded_path(loaded.domain_root, source.database, source.table, source.schema_version)
     if recorded.exists():
         try:
-            load_recorded(recorded, _shown(recorded))
+            load_recorded(recorded, shown(recorded))
         except FileProblem as error:
             yield from error.problems
-
-
-def _shown(path: Path) -> str:
-    """The path as a person in this folder would write it."""
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative

@@ -104,7 +104,7 @@ def _one_of(refusal: _Refusal) -> str:
 
 
 #: Key → where it stands in which version. Said where a file mixes the two.
-_OF_ANOTHER_VERSION = {
+_OF_ANOTHER_VERSION: dict[YamlPath, str] = {
     ("source", "schema_version"): "cordata.tech/v2 has it in source.contract",
     ("contract",): "cordata.tech/v2 has it in target",
     ("source", "contract"): "cordata.tech/v1 has schema_version in source itself; for this, write cordata.tech/v2",

@@ -16,7 +16,7 @@ from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.descriptor.yaml_source import YamlDocument, YamlPath, dotted, parse_yaml, read_content
 from pipeline_runtime.errors import DescriptorError, Problem, UnknownApiVersion
 
-__all__ = ["MODELS", "KnownKinds", "LoadedDescriptor", "load", "load_content"]
+__all__ = ["ANY_KINDS", "MODELS", "KnownKinds", "LoadedDescriptor", "load", "load_content"]
 
 AnyVersion = v1.Descriptor | v2.Descriptor
 
@@ -31,6 +31,17 @@ class KnownKinds:
     sources: frozenset[str]
     steps: frozenset[str]
     targets: frozenset[str]
+
+
+class _Every(frozenset[str]):
+    """Every name there is."""
+
+    def __contains__(self, _name: object) -> bool:
+        return True
+
+
+#: For whoever runs nothing: a domain's own reader is installed in its jobs, not wherever its descriptor is read.
+ANY_KINDS = KnownKinds(_Every(), _Every(), _Every())
 
 
 @dataclass(frozen=True)
