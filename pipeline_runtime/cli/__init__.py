@@ -23,6 +23,7 @@ COMMANDS = {
     "consumers": "consumers",
     "verify": "verify",
     "ropa": "ropa",
+    "quality": "quality",
 }
 
 USAGE = """\
@@ -35,6 +36,7 @@ python -m pipeline_runtime migrate <file…>          rewrite v1 descriptors to 
 python -m pipeline_runtime compare <one> <other> …  say what differs between two outputs, and two events
 python -m pipeline_runtime verify <event | run id>  compare a run's event with its commit and signature
 python -m pipeline_runtime ropa <folder | s3://…>   the record of processing (Art. 30 GDPR), from events
+python -m pipeline_runtime quality <dataset>        the assertion history, and the rule of three failures a week
 python -m pipeline_runtime consumers <proposal> …   which pipelines a producer's next version would break
 python -m pipeline_runtime --version"""
 

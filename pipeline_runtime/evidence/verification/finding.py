@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from pipeline_runtime.evidence.one_line import one_line
+
 __all__ = ["Finding", "FindingKind"]
 
 
@@ -39,5 +41,4 @@ class Finding:
 
     def __str__(self) -> str:
         # Names in events and repositories are other people's text; none of it may start a line of its own.
-        line = f"{self.kind.value}: {self.text}"
-        return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line)
+        return one_line(f"{self.kind.value}: {self.text}")

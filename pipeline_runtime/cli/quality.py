@@ -1,0 +1,171 @@
+"""`quality`: the assertion history of a dataset, and the rule of three failing batches as an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pipeline_runtime.errors import EvidenceFailed, UsageError
+from pipeline_runtime.evidence.event_files import open_event_folder
+from pipeline_runtime.evidence.history import ALLOWED_FAILURES, Assertion, Batch, ExpectationHistory, History, Outcome
+from pipeline_runtime.evidence.history_reading import DatasetHistory, dataset_history
+from pipeline_runtime.evidence.one_line import one_line
+from pipeline_runtime.lineage.settings import LineageSettings
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str]) -> int:
+    """0 where the rule holds, 1 where it is broken, 2 where that cannot be told."""
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    environ = {**os.environ, "CORDATA_LINEAGE": "off"}
+    if options.evidence is not None:
+        environ["CORDATA_EVIDENCE"] = options.evidence
+    until = datetime.now(UTC) if options.at is None else options.at
+    try:
+        folder = open_event_folder(LineageSettings.from_environ(environ).evidence, _s3_client)
+        found = dataset_history(folder, options.dataset, until)
+    except (UsageError, EvidenceFailed) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    sys.stdout.write(
+        _as_json(found) if options.format == "json" else "".join(f"{one_line(line)}\n" for line in _lines(found))
+    )
+    return 1 if found.history.rule_broken else 0
+
+
+def _lines(found: DatasetHistory) -> Iterator[str]:
+    history = found.history
+    yield f"dataset       {'/'.join(found.dataset)}"
+    yield f"last batch    {_last(history.last)}"
+    yield from (f"              {_failure(failed)}" for failed in (history.last.failed if history.last else ()))
+    yield f"rolling week  after {_time(history.since)} up to {_time(history.until)}"
+    yield f"batches       {_counts(history)}"
+    for expectation in history.expectations:
+        yield f"expectation   {_expectation(expectation)}"
+    yield f"rule          {_rule(history)}"
+
+
+def _last(batch: Batch | None) -> str:
+    if batch is None:
+        return "none up to this time"
+    return f"{batch.outcome.value}, run {batch.run_id} of {batch.job}, {_time(batch.time)}"
+
+
+def _failure(failed: Assertion) -> str:
+    return f"{_subject(failed.expectation, failed.column)}: expected {failed.expected}, actual {failed.actual}"
+
+
+def _subject(expectation: str, column: str | None) -> str:
+    return f"{expectation}({column})" if column else expectation
+
+
+def _counts(history: History) -> str:
+    if not history.batches:
+        return "none was checked in this week"
+    parts = [f"{count} {outcome.value}" for outcome in Outcome if (count := history.count(outcome))]
+    return f"{len(history.batches)}: {', '.join(parts)}"
+
+
+def _expectation(expectation: ExpectationHistory) -> str:
+    name = _subject(expectation.expectation, expectation.column)
+    if expectation.last_failure is None:
+        return f"{name}: held {_times(expectation.batches)}"
+    last = _time(expectation.last_failure)
+    return f"{name}: failed {expectation.failures} of {_times(expectation.batches)}, last {last}"
+
+
+def _times(count: int) -> str:
+    return "1 time" if count == 1 else f"{count} times"
+
+
+def _rule(history: History) -> str:
+    count, limit = len(history.failing), ALLOWED_FAILURES + 1
+    verdict = "broken" if history.rule_broken else "holds"
+    return f"{verdict}: {count} failing of at most {ALLOWED_FAILURES} (fails {limit} times in a rolling week)"
+
+
+def _as_json(found: DatasetHistory) -> str:
+    history = found.history
+    shown = {
+        "dataset": {"namespace": found.dataset[0], "name": found.dataset[1]},
+        "since": _time(history.since),
+        "until": _time(history.until),
+        "last_batch": None if history.last is None else _batch(history.last),
+        "batches": [_batch(batch) for batch in history.batches],
+        "expectations": [
+            {
+                "expectation": each.expectation,
+                "column": each.column,
+                "batches": each.batches,
+                "failures": each.failures,
+                "last_failure": None if each.last_failure is None else _time(each.last_failure),
+            }
+            for each in history.expectations
+        ],
+        "rule": {"broken": history.rule_broken, "failing": len(history.failing), "allowed": ALLOWED_FAILURES},
+        "verdicts": {"read": found.read, "stored": found.stored},
+    }
+    return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
+
+
+def _batch(batch: Batch) -> dict[str, object]:
+    failed = [
+        {"expectation": each.expectation, "column": each.column, "expected": each.expected, "actual": each.actual}
+        for each in batch.failed
+    ]
+    return {
+        "run_id": batch.run_id,
+        "job": batch.job,
+        "time": _time(batch.time),
+        "outcome": batch.outcome.value,
+        "failed": failed,
+    }
+
+
+def _time(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _s3_client() -> S3Client:
+    # Here, for a folder is read without AWS.
+    from pipeline_runtime.evidence.s3 import evidence_client
+
+    return evidence_client()
+
+
+def _instant(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ISO 8601 with an offset, as 2026-08-04T09:00:00Z")
+    return time.astimezone(UTC)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline_runtime quality",
+        description="Says whether the last batch of a dataset passed its suite, and how often each expectation failed "
+        "in the week that ends now. Blocked, quarantined and warned batches all failed; a run counts once.",
+        epilog="exit codes: 0 the rule holds; 1 it is broken: three batches or more failed in the rolling week; "
+        "2 that cannot be told",
+        allow_abbrev=False,
+    )
+    parser.add_argument("dataset", help="<database>.<table>, or namespace and name joined by a slash")
+    parser.add_argument("--at", type=_instant, metavar="TIME", help="when the week ends; default: now")
+    parser.add_argument("--evidence", metavar="URL", help="s3://bucket/prefix or a folder [CORDATA_EVIDENCE]")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    return parser
