@@ -2,6 +2,8 @@
 
 AdapterError
 ├── Refused                    final: the same bytes can never be accepted
+│   ├── CallerUnknown          nothing in the request proves who sends
+│   ├── DomainForeign          the event belongs to a domain that the caller does not
 │   ├── BodyUnreadable         the request's base64 or gzip is broken, or there is no body
 │   ├── EncodingUnknown        a Content-Encoding other than gzip
 │   ├── EventMalformed         the bytes are not one JSON object in UTF-8
@@ -11,7 +13,8 @@ AdapterError
 │   ├── EventRejected          DataZone validated the event and said no
 │   └── QuotaExceeded          DataZone's quota for this domain is used up
 ├── Unavailable                retryable: the same bytes may be accepted later
-│   └── Throttled              DataZone asks for fewer requests
+│   ├── Throttled              DataZone asks for fewer requests
+│   └── DeadLetterFailed       the event was refused, and could not be put among the dead letters
 └── Misconfigured              the deployment must be mended before any event is accepted
     ├── ConfigurationError     a setting is missing or wrong
     └── AccessRefused          DataZone does not know this domain, or this role may not post to it
@@ -23,7 +26,10 @@ __all__ = [
     "AccessRefused",
     "AdapterError",
     "BodyUnreadable",
+    "CallerUnknown",
     "ConfigurationError",
+    "DeadLetterFailed",
+    "DomainForeign",
     "EncodingUnknown",
     "EventIncomplete",
     "EventMalformed",
@@ -46,10 +52,22 @@ class AdapterError(Exception):
 
 
 class Refused(AdapterError):
-    """Final: the same bytes can never be accepted."""
+    """Final: the same bytes can never be accepted, so they go to the dead letters, with the reason."""
 
     status = "refused"
     http = 400
+
+
+class CallerUnknown(Refused):
+    """Nothing in the request proves who sends; not kept, or anybody could fill the dead letters."""
+
+    http = 401
+
+
+class DomainForeign(Refused):
+    """The event's job namespace belongs to a domain that the caller does not belong to."""
+
+    http = 403
 
 
 class BodyUnreadable(Refused):
@@ -106,6 +124,10 @@ class Throttled(Unavailable):
     """DataZone asks for fewer requests."""
 
     http = 429
+
+
+class DeadLetterFailed(Unavailable):
+    """The event was refused, and could not be put among the dead letters: it is not done yet."""
 
 
 class Misconfigured(AdapterError):

@@ -1,35 +1,33 @@
-"""The Lambda's entry point: one request of API Gateway's HTTP API, one event, one answer.
+"""The Lambda's entry point for HTTP: one request of API Gateway, one event, one answer.
 
-The answer's body is `{"status", "id", "clientToken", "reason"}`. `status` is one of
+The answer's body is `{"status", "id", "clientToken", "reason", "deadLetter"}`. `status` is one of
 
 - `accepted` (200): DataZone has the event under `id`; whether it processes it shows later, at GetLineageEvent;
 - `duplicate` (200): DataZone had it already;
 - `skipped` (422): a DatasetEvent or JobEvent;
-- `refused` (400, 402, 413, 415, 422): final, `reason` says why;
+- `refused` (400, 401, 402, 403, 413, 415, 422): final, `reason` says why;
 - `unavailable` (429, 503, with Retry-After): send the same bytes again;
 - `misconfigured` (500): the deployment must be mended, then the same bytes sent again;
 - `failed` (500): a fault of the adapter's own.
+
+What is skipped or refused is kept as a dead letter, and `deadLetter` names it. Of a key's holder everything that is
+not accepted is kept: such emitters try a few times and forget, the executor keeps its events itself.
 """
 
 from __future__ import annotations
 
-import os
 import time
-import traceback
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from lineage_adapter.errors import AdapterError, Unavailable
-from lineage_adapter.event import RunEvent, parse
-from lineage_adapter.gateway import read_body, response
-from lineage_adapter.limits import check_size
-from lineage_adapter.log import log_line
-from lineage_adapter.settings import settings_from
-from lineage_adapter.sink import Receipt, Sink, datazone_sink
+from lineage_adapter.deployment import dead_letters, seconds_left, settings, sink
+from lineage_adapter.errors import AdapterError, BodyUnreadable, Unavailable
+from lineage_adapter.gateway import read_caller, read_wire, response
+from lineage_adapter.log import log_outcome
+from lineage_adapter.submission import Outcome, fault, judge, keep
 
-__all__ = ["handler", "sink"]
+__all__ = ["handler"]
 
 #: Seconds that one request may take; the Lambda's timeout and every emitter's must be longer.
 REQUEST_SECONDS = 9.0
@@ -39,73 +37,38 @@ ANSWER_SECONDS = 0.5
 RETRY_AFTER = 2
 
 
-@cache
-def sink() -> Sink:
-    """DataZone, connected once a process at its first request; a wrong setting is reported at every request."""
-    return datazone_sink(settings_from(os.environ))
-
-
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Answers one HTTP API request (payload format 2.0) whose body is an OpenLineage run event."""
+    """Answers one API Gateway request whose body is an OpenLineage run event."""
     started = time.monotonic()
-    body: bytes | None = None
-    run_event: RunEvent | None = None
-    outcome: Receipt | AdapterError
+    outcome = Outcome()
     try:
-        body = read_body(event)
-        run_event = parse(body)
-        check_size(body)  # after parsing, so that the log names the run whose event is too large
-        outcome = sink().post(run_event, _seconds_left(context))
+        outcome = _submit(event, context)
     except AdapterError as error:
-        outcome = error
-    except Exception as error:  # the boundary: no emitter sees a traceback, and no log the payload in one
-        outcome = AdapterError(f"the adapter failed: {type(error).__name__} at {_place(error)}")
-    _log(outcome, body, run_event, context, time.monotonic() - started)
-    return _answer(outcome, run_event)
+        outcome = replace(outcome, error=error, seconds=time.monotonic() - started)
+    except Exception as error:  # the boundary, as in `judge`
+        outcome = replace(outcome, error=fault(error), seconds=time.monotonic() - started)
+    log_outcome(outcome, entry=outcome.caller.entry if outcome.caller else "unknown", context=context)
+    return _answer(outcome)
 
 
-def _place(error: Exception) -> str:
-    """The line of code that failed; the error's own text may quote the payload."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{Path(last.filename).name}:{last.lineno}"
+def _submit(request: Mapping[str, Any], context: Any) -> Outcome:
+    caller = read_caller(request, settings().principals)
+    try:
+        wire = read_wire(request)
+    except BodyUnreadable as error:  # nothing came: there is nothing to keep
+        return Outcome(caller, error=error)
+    outcome = judge(wire, caller, sink(), seconds_left(context, REQUEST_SECONDS, ANSWER_SECONDS))
+    return keep(outcome, wire, dead_letters, always=caller.entry == "key")
 
 
-def _seconds_left(context: Any) -> float:
-    remaining = getattr(context, "get_remaining_time_in_millis", None)
-    if remaining is None:
-        return REQUEST_SECONDS
-    return min(REQUEST_SECONDS, float(remaining()) / 1000 - ANSWER_SECONDS)
-
-
-def _answer(outcome: Receipt | AdapterError, run_event: RunEvent | None) -> dict[str, Any]:
-    accepted = isinstance(outcome, Receipt)
+def _answer(outcome: Outcome) -> dict[str, Any]:
+    receipt, error = outcome.receipt, outcome.error
     answer = {
         "status": outcome.status,
-        "id": outcome.id if isinstance(outcome, Receipt) else None,
-        "clientToken": run_event.client_token if run_event else None,
-        "reason": None if accepted else str(outcome),
+        "id": receipt.id if receipt else None,
+        "clientToken": outcome.event.client_token if outcome.event else None,
+        "reason": str(error) if error else None,
+        "deadLetter": outcome.letter,
     }
-    code = 200 if isinstance(outcome, Receipt) else outcome.http
-    return response(code, answer, RETRY_AFTER if isinstance(outcome, Unavailable) else None)
-
-
-def _log(
-    outcome: Receipt | AdapterError, body: bytes | None, run_event: RunEvent | None, context: Any, seconds: float
-) -> None:
-    receipt = outcome if isinstance(outcome, Receipt) else None
-    error = outcome if isinstance(outcome, AdapterError) else None
-    log_line(
-        level="INFO" if receipt else "WARNING" if error and error.http < 500 else "ERROR",
-        message="lineage event",
-        status=outcome.status,
-        id=receipt.id if receipt else None,
-        clientToken=run_event.client_token if run_event else None,
-        runId=run_event.run_id if run_event else None,
-        eventType=run_event.event_type if run_event else None,
-        job=f"{run_event.job_namespace}.{run_event.job_name}" if run_event else None,
-        bytes=len(body) if body is not None else None,
-        attempts=receipt.attempts if receipt else None,
-        milliseconds=round(seconds * 1000),
-        reason=str(error) if error else None,
-        requestId=getattr(context, "aws_request_id", None),
-    )
+    code = error.http if error else 200
+    return response(code, answer, RETRY_AFTER if isinstance(error, Unavailable) else None)

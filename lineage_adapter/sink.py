@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from lineage_adapter.clients import make_client
 from lineage_adapter.errors import (
     AccessRefused,
     AdapterError,
-    ConfigurationError,
     EventRejected,
     EventTooLarge,
     QuotaExceeded,
@@ -99,19 +99,7 @@ def datazone_sink(settings: Settings) -> Sink:
 
     The client does not retry by itself: `Sink.post` knows how much time is left.
     """
-    import boto3
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError
-
-    config = Config(
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": 1},
-    )
-    try:
-        client: Any = boto3.client("datazone", config=config)
-    except (BotoCoreError, ValueError) as error:  # no region, or an endpoint that is no URL
-        raise ConfigurationError(f"no DataZone client can be made: {error}") from None
+    client = make_client("datazone", connect_seconds=CONNECT_SECONDS, read_seconds=READ_SECONDS, attempts=1)
     return Sink(client, settings.domain_id)
 
 

@@ -1,17 +1,18 @@
-"""The lineage adapter on this machine: an HTTP server that calls the Lambda's own handler, in process.
+"""The lineage adapter on this machine: an HTTP server that does what API Gateway does, and calls the Lambdas' own
+handlers, in process.
 
     python -m sandbox.adapter_front --port 5700 --events events/
 
-Answers `POST /lineage` and, for emitters that keep OpenLineage's default path, `POST /api/v1/lineage`; `GET /health`
-says that it runs. `--port 0` takes a free port, and the line it prints names it. Each received body is kept in the
-events folder as `<time>-<eventType>-<job>.json`, one file an event, byte for byte and in order of arrival; what is
-no JSON object is kept as `<time>-unreadable.body`. SIGTERM ends it once the requests under way are answered.
+`POST /lineage` must be signed; `POST /api/v1/lineage`, OpenLineage's default path, needs a Bearer key; `GET /health`
+says that it runs (`sandbox.gateway` does the asking). `--port 0` takes a free port, and the line it prints names it.
+Each body that reaches the handler is kept in the events folder as `<time>-<eventType>-<job>.json`, one file an event,
+byte for byte and in order of arrival; what is no JSON object is kept as `<time>-unreadable.body`. SIGTERM ends it once
+the requests under way are answered. The queue, the bucket and the secret that a deployment has are made at the start.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import os
 import re
@@ -21,20 +22,21 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from lineage_adapter.deployment import sink
 from lineage_adapter.errors import AdapterError, ConfigurationError
-from lineage_adapter.gateway import read_body
-from lineage_adapter.handler import handler, sink
+from lineage_adapter.gateway import read_wire
+from lineage_adapter.handler import handler
 from lineage_adapter.settings import settings_from
+from sandbox.gateway import IAM_PATH, PATHS, Gateway, Stopped, http_api_request
+from sandbox.lineage_access import adapter_environment, provide
 
-__all__ = ["AdapterServer", "http_api_request", "main"]
+__all__ = ["AdapterServer", "main"]
 
-PATHS = ("/lineage", "/api/v1/lineage")
 #: Bytes; API Gateway answers a longer body itself.
 MAX_REQUEST_BYTES = 10 * 1024 * 1024
 #: Seconds; the Lambda's timeout.
@@ -50,35 +52,6 @@ class LambdaContext:
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, int((self._deadline - time.monotonic()) * 1000))
-
-
-def http_api_request(method: str, path: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """The event that API Gateway's HTTP API makes of a request, payload format 2.0.
-
-    Text goes as text; anything packed, binary or not UTF-8 as base64.
-    """
-    names = {name.lower(): value for name, value in headers.items()}
-    kind = names.get("content-type", "application/json").split(";")[0].strip().lower()
-    text = None
-    if "content-encoding" not in names and (kind.startswith("text/") or kind.endswith(("json", "xml"))):
-        text = _text(body)
-    return {
-        "version": "2.0",
-        "routeKey": f"{method} {path}",
-        "rawPath": path,
-        "rawQueryString": "",
-        "headers": names,
-        "requestContext": {"http": {"method": method, "path": path}, "stage": "$default"},
-        "body": base64.b64encode(body).decode("ascii") if text is None else text,
-        "isBase64Encoded": text is None,
-    }
-
-
-def _text(body: bytes) -> str | None:
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 class EventFolder:
@@ -107,7 +80,7 @@ class EventFolder:
 
 def _body_and_name(request: Mapping[str, Any], raw: bytes) -> tuple[bytes, str]:
     try:
-        body = read_body(request)
+        body = read_wire(request).unpacked()
         event = json.loads(body)
         job = event.get("job")
         words = (event.get("eventType", "NONE"), job.get("name", "none") if isinstance(job, dict) else "none")
@@ -124,6 +97,8 @@ class AdapterServer(ThreadingHTTPServer):
 
     def __init__(self, port: int, events: Path | None) -> None:
         self.events = EventFolder(events) if events else None
+        self.gateway = Gateway()
+        self.is_ready = threading.Event()
         super().__init__(("127.0.0.1", port), _Request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the name is the base class's
@@ -155,6 +130,12 @@ class _Request(BaseHTTPRequestHandler):
 
     def _hand_on(self, path: str, body: bytes) -> None:
         request = http_api_request("POST", path, dict(self.headers.items()), body)
+        self.server.is_ready.wait()
+        try:
+            request = self.server.gateway.authorised(request, LambdaContext())
+        except Stopped as stopped:
+            self._answer(stopped.code, {}, json.dumps({"message": str(stopped)}))
+            return
         if self.server.events is not None:
             self.server.events.keep(request, body)
         answer = handler(request, LambdaContext())
@@ -172,10 +153,17 @@ class _Request(BaseHTTPRequestHandler):
         """Nothing: the handler writes the one line of a request."""
 
 
-def _connect() -> None:
-    """Makes the client, half a second's work, before the first event waits for it; that one reports a failure."""
-    with suppress(AdapterError):
+def _connect(server: AdapterServer) -> None:
+    """Makes what a deployment has, and the client, a second's work, before the first event waits for it.
+
+    Where the stand-in for AWS is away, the first event reports it.
+    """
+    try:
+        provide()
         sink()
+    except Exception as error:
+        print(f"adapter: AWS does not answer: {error}", file=sys.stderr)
+    server.is_ready.set()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -183,6 +171,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, required=True, help="0 takes a free one")
     parser.add_argument("--events", type=Path, help="folder that keeps each received body")
     arguments = parser.parse_args(argv)
+    os.environ.update(adapter_environment(os.environ))
     try:
         settings_from(os.environ)
     except ConfigurationError as error:
@@ -198,8 +187,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"adapter: cannot listen on port {arguments.port}: {error.strerror}", file=sys.stderr)
         return 2
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
-    threading.Thread(target=_connect, daemon=True).start()
-    print(f"adapter: listening on http://127.0.0.1:{server.server_port}{PATHS[0]}", flush=True)
+    threading.Thread(target=_connect, args=(server,), daemon=True).start()
+    print(f"adapter: listening on http://127.0.0.1:{server.server_port}{IAM_PATH}", flush=True)
     stop.wait()
     server.shutdown()
     server.server_close()

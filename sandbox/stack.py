@@ -30,6 +30,7 @@ from sandbox.errors import SandboxError
 from sandbox.jars.fetch import fetch, is_complete
 from sandbox.lake.places import ACCOUNT, CLAIMS_TABLE, POLICY, PRODUCTS, RAW, REGION, TABLE
 from sandbox.lake.transactions import ROWS
+from sandbox.lineage_access import INVOKER_ROLE
 from sandbox.processes import Server
 from sandbox.spark_conf import spark_defaults, write_conf
 
@@ -257,6 +258,8 @@ class Stack:
         conf = self.folder / "spark-conf"
         settings = self._settings() | {
             "CORDATA_LINEAGE_URL": f"{self.adapter.url}/lineage",
+            "CORDATA_LINEAGE_AUTH": "iam",
+            "CORDATA_LINEAGE_ROLE_ARN": INVOKER_ROLE,
             "CORDATA_EVIDENCE": str(self.folder / "evidence"),
             "SPARK_CONF_DIR": str(conf),
         }

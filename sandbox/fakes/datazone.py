@@ -27,7 +27,8 @@ Test-only paths, unsigned, JSON in and out:
     POST /fake/domains     {"ids": [...]}: further domains
     POST /fake/failures    {"error": "ThrottlingException", "times": 2}: the next posts fail so; with
                            "after_accepting": true the event is taken and only the answer lost; with "seconds": 9
-                           and no "error" the answer is late
+                           and no "error" the answer is late; {"error": …, "rate": 0.1, "seed": 7} instead lets every
+                           tenth post or so fail from now on, by a reproducible draw; a rate of 0 ends it
     POST /fake/processing  {"polls": 1, "seconds": 0, "fail_next": 0}: each optional
     POST /fake/reset       forget everything
 """
@@ -121,7 +122,7 @@ class DataZoneFake:
 
     def _next_failure(self) -> Failure:
         with self._lock:
-            return self._store.failures.popleft() if self._store.failures else Failure()
+            return self._store.next_failure()
 
     # DataZone's operations
 
@@ -222,7 +223,10 @@ class DataZoneFake:
         if error is not None and error not in ERROR_STATUS:
             raise AwsError("ValidationException", f"error must be one of {', '.join(ERROR_STATUS)}")
         failure = Failure(error, bool(wanted.get("after_accepting")), float(wanted.get("seconds", 0)))
-        self._store.failures.extend([failure] * int(wanted.get("times", 1)))
+        if "rate" in wanted:
+            self._store.fail_often(failure, float(wanted["rate"]), int(wanted.get("seed", 0)))
+        else:
+            self._store.failures.extend([failure] * int(wanted.get("times", 1)))
         return _json({"pending": len(self._store.failures)})
 
     def _fake_processing(self, request: Request) -> Response:

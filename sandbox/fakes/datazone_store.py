@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import time
 import uuid
@@ -78,9 +79,20 @@ class Store:
         self.seconds = seconds
         self.fail_next = 0
         self.failures: deque[Failure] = deque()
+        self._often, self._rate, self._draw = Failure(), 0.0, random.Random(0)
         self.events: dict[str, Accepted] = {}
         self.graphs: dict[str, LineageGraph] = {DOMAIN_ID: LineageGraph()}
         self._tokens: dict[tuple[str, str], Accepted] = {}
+
+    def fail_often(self, failure: Failure, rate: float, seed: int) -> None:
+        """Lets `rate` of all further posts (0 to 1) fail so, by a reproducible draw."""
+        self._often, self._rate, self._draw = failure, rate, random.Random(seed)
+
+    def next_failure(self) -> Failure:
+        """What is to go wrong with the post that comes now."""
+        if self.failures:
+            return self.failures.popleft()
+        return self._often if self._rate and self._draw.random() < self._rate else Failure()
 
     def graph(self, domain_id: str) -> LineageGraph:
         """The lineage of a domain; raises AwsError for an id that is malformed or unknown."""

@@ -8,6 +8,7 @@ from typing import Any
 RUN_ID = "b8c1c9e3-5a1e-4c0f-9a1a-2c9f8b1a5e12"
 PRODUCER = "https://github.com/cordata-tech/pipeline-runtime/tree/2.4.1"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
+ROLE = "lineage-invoker-fraud"
 SCORED = "arn:aws:glue:eu-central-1:111122223333:table/fraud_curated/transactions_scored"
 
 
@@ -31,8 +32,29 @@ def as_bytes(event: dict[str, Any]) -> bytes:
     return json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
 
 
-def http_api(body: str | None, *, base64: bool = False, **headers: str) -> dict[str, Any]:
-    """A request as API Gateway's HTTP API hands it to a Lambda, payload format 2.0."""
+def signed_by(arn: str = f"arn:aws:sts::444455556666:assumed-role/{ROLE}/pipeline-runtime-lineage") -> dict[str, Any]:
+    """What API Gateway says of a caller on the route with IAM authorisation."""
+    iam = {
+        "accessKey": "ASIAXXXXXXXXXXXXXXXX",
+        "accountId": arn.split(":")[4],
+        "callerId": "AROAXXXXXXXXXXXXXXXXX:pipeline-runtime-lineage",
+        "cognitoIdentity": None,
+        "principalOrgId": "o-sample",
+        "userArn": arn,
+        "userId": "AROAXXXXXXXXXXXXXXXXX:pipeline-runtime-lineage",
+    }
+    return {"iam": iam}
+
+
+def keyed(name: str = "dbt-fraud", domains: str = "fraud") -> dict[str, Any]:
+    """What API Gateway says of a caller on the route with the Lambda authorizer."""
+    return {"lambda": {"caller": name, "domains": domains}}
+
+
+def http_api(
+    body: str | None, *, base64: bool = False, authorizer: dict[str, Any] | None = None, **headers: str
+) -> dict[str, Any]:
+    """A request as API Gateway's HTTP API hands it to a Lambda, payload format 2.0; signed by fraud's role."""
     return {
         "version": "2.0",
         "routeKey": "POST /lineage",
@@ -42,6 +64,7 @@ def http_api(body: str | None, *, base64: bool = False, **headers: str) -> dict[
         "requestContext": {
             "accountId": "111122223333",
             "apiId": "a1b2c3d4e5",
+            "authorizer": signed_by() if authorizer is None else authorizer,
             "http": {"method": "POST", "path": "/lineage", "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
             "requestId": "JKJaXmPLvHcESHA=",
             "routeKey": "POST /lineage",

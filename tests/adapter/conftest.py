@@ -1,21 +1,30 @@
-"""The DataZone fake on a port of its own, and the handler in front of it with a real boto3 client."""
+"""The stand-in for AWS with its DataZone, and the handlers in front of it with real boto3 clients."""
 
 from __future__ import annotations
 
+import base64
 import json
-import logging
-import threading
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from adapter_samples import as_bytes, http_api
-from werkzeug.serving import make_server
+from adapter_samples import ROLE, as_bytes, http_api
 
-from lineage_adapter.handler import handler, sink
-from sandbox.fakes.datazone import DOMAIN_ID, DataZoneFake
+from lineage_adapter import deployment
+from lineage_adapter.handler import handler
+from sandbox.fakes.datazone import DOMAIN_ID
+
+#: The account that the adapter runs in.
+ACCOUNT = "999999999999"
+STREAM = "arn:aws:kinesis:eu-central-1:444455556666:stream/lineage"
+CALLERS = {
+    f"arn:aws:iam::444455556666:role/platform/{ROLE}": ["fraud"],
+    "arn:aws:iam::444455556666:role/lineage-invoker-policy": ["policy"],
+    STREAM: ["fraud", "policy"],
+}
 
 
 @dataclass(frozen=True)
@@ -71,42 +80,80 @@ class Answer:
 Post = Callable[..., Answer]
 
 
-@pytest.fixture(scope="session")
-def datazone_server() -> Iterator[str]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = make_server("127.0.0.1", 0, DataZoneFake(), threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+@dataclass(frozen=True)
+class Letters:
+    """The dead letters' queue and bucket, as a person with the console sees them."""
+
+    aws: Any
+    url: str
+    bucket: str
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every letter, with its payload's bytes under `data`; they stay in the queue."""
+        sqs, found, handles = self.aws.client("sqs", ACCOUNT), {}, []
+        while messages := sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10).get("Messages"):
+            for message in messages:
+                handles.append(message["ReceiptHandle"])
+                letter = json.loads(message["Body"])
+                found[message["MessageId"]] = {**letter, "data": self._data(letter), "messageId": message["MessageId"]}
+        for handle in handles:
+            sqs.change_message_visibility(QueueUrl=self.url, ReceiptHandle=handle, VisibilityTimeout=0)
+        return list(found.values())
+
+    def one(self) -> dict[str, Any]:
+        (letter,) = self.all()
+        return letter
+
+    def objects(self) -> list[str]:
+        listed = self.aws.client("s3", ACCOUNT).list_objects_v2(Bucket=self.bucket)
+        return [each["Key"] for each in listed.get("Contents", [])]
+
+    def _data(self, letter: dict[str, Any]) -> bytes:
+        if "payload" in letter:
+            return base64.b64decode(letter["payload"])
+        bucket, _, key = letter["payloadAt"].removeprefix("s3://").partition("/")
+        return self.aws.client("s3", ACCOUNT).get_object(Bucket=bucket, Key=key)["Body"].read()
 
 
 @pytest.fixture
-def datazone(datazone_server: str) -> DataZone:
+def datazone(aws: Any) -> DataZone:
     """The fake, having forgotten everything."""
-    datazone = DataZone(datazone_server)
+    datazone = DataZone(aws.endpoint)
     datazone.set("/fake/reset")
     return datazone
 
 
 @pytest.fixture
-def adapter_environment(datazone: DataZone, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """The environment of a deployed adapter; the client is made anew for each test."""
+def letters(aws: Any) -> Letters:
+    """A queue and a bucket of this test's own."""
+    name = f"letters-{uuid.uuid4().hex[:12]}"
+    url = aws.client("sqs", ACCOUNT).create_queue(QueueName=name)["QueueUrl"]
+    where = {"LocationConstraint": aws.region}
+    aws.client("s3", ACCOUNT).create_bucket(Bucket=name, CreateBucketConfiguration=where)
+    return Letters(aws, url, name)
+
+
+@pytest.fixture
+def adapter_environment(
+    datazone: DataZone, letters: Letters, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[pytest.MonkeyPatch]:
+    """The environment of a deployed adapter; its clients are made anew for each test."""
     for name, value in {
         "DATAZONE_DOMAIN_ID": DOMAIN_ID,
-        "AWS_ENDPOINT_URL_DATAZONE": datazone.url,
+        "LINEAGE_CALLERS": json.dumps(CALLERS),
+        "LINEAGE_DEAD_LETTER_QUEUE": letters.url,
+        "LINEAGE_DEAD_LETTER_PAYLOADS": f"s3://{letters.bucket}/payloads",
+        "AWS_ENDPOINT_URL": datazone.url,
         "AWS_REGION": "eu-central-1",
         "AWS_DEFAULT_REGION": "eu-central-1",
-        "AWS_ACCESS_KEY_ID": "999999999999",
+        "AWS_ACCESS_KEY_ID": ACCOUNT,
         "AWS_SECRET_ACCESS_KEY": "testing",
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("lineage_adapter.sink.FIRST_PAUSE", 0.001)
-    sink.cache_clear()
+    deployment.forget()
     yield monkeypatch
-    sink.cache_clear()
+    deployment.forget()
 
 
 @pytest.fixture
@@ -124,8 +171,8 @@ def invoke(adapter_environment: pytest.MonkeyPatch) -> Post:
 def post(invoke: Post) -> Post:
     """Posts an event, as a dictionary or as the bytes of an emitter, the way an executor would."""
 
-    def call(event: dict[str, Any] | bytes, context: Any = None) -> Answer:
+    def call(event: dict[str, Any] | bytes, context: Any = None, authorizer: Any = None) -> Answer:
         body = event if isinstance(event, bytes) else as_bytes(event)
-        return invoke(http_api(body.decode("utf-8")), context)
+        return invoke(http_api(body.decode("utf-8"), authorizer=authorizer), context)
 
     return call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from adapter_samples import SCORED, glue_dataset, glue_run, run_event
+from adapter_samples import SCORED, glue_dataset, glue_run, keyed, run_event
 
 from sandbox.fakes.datazone import DOMAIN_ID
 
@@ -22,7 +22,8 @@ def test_two_accounts_meet_in_one_node_that_is_the_registered_asset(post, datazo
     reporting = {"namespace": "cordata.finance", "name": "fraud-losses-monthly"}
 
     post(run_event(run=glue_run("11111111-1111-4111-8111-111111111111"), outputs=[scored]))
-    post(run_event(run=glue_run("22222222-2222-4222-8222-222222222222"), job=reporting, inputs=[scored]))
+    other_run = run_event(run=glue_run("22222222-2222-4222-8222-222222222222"), job=reporting, inputs=[scored])
+    post(other_run, authorizer=keyed("reporting", "finance"))
 
     (node,) = datasets(datazone).values()
     assert (node["sourceIdentifier"], node["asset"]) == (SCORED, asset["id"])

@@ -16,11 +16,17 @@ from lineage_adapter.errors import AdapterError, ConfigurationError
 from lineage_adapter.settings import settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
+ROLE = "arn:aws:iam::444455556666:role/lineage-invoker"
+COMPLETE = {
+    "DATAZONE_DOMAIN_ID": "dzd_4x1abc",
+    "LINEAGE_DEAD_LETTER_QUEUE": "https://sqs.eu-central-1.amazonaws.com/444455556666/lineage-dead-letters",
+    "LINEAGE_DEAD_LETTER_PAYLOADS": "s3://cordata-lineage/dead-letters/",
+}
 
 
 @pytest.mark.parametrize("domain_id", ["dzd_4x1abc", "dzd-4x1abc", "dzd_A-b_9", "dzd_" + "x" * 36])
 def test_datazones_own_ids_are_taken(domain_id):
-    assert settings_from({"DATAZONE_DOMAIN_ID": domain_id}).domain_id == domain_id
+    assert settings_from({**COMPLETE, "DATAZONE_DOMAIN_ID": domain_id}).domain_id == domain_id
 
 
 @pytest.mark.parametrize(
@@ -38,6 +44,48 @@ def test_what_is_no_domain_id_is_named_with_the_pattern(domain_id):
 def test_a_missing_domain_id_is_said_to_be_missing(environ):
     with pytest.raises(ConfigurationError, match="DATAZONE_DOMAIN_ID is not set"):
         settings_from(environ)
+
+
+def test_the_dead_letters_places_and_the_callers_are_read():
+    settings = settings_from({**COMPLETE, "LINEAGE_CALLERS": f'{{"{ROLE}": ["fraud", "policy"]}}'})
+
+    assert (settings.bucket, settings.prefix) == ("cordata-lineage", "dead-letters/")
+    assert settings.principals == {ROLE: {"fraud", "policy"}}
+    assert settings.give_up_seconds == 6 * 3600
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("LINEAGE_DEAD_LETTER_QUEUE", "", "or what is refused is lost"),
+        ("LINEAGE_DEAD_LETTER_QUEUE", "lineage-dead-letters", "the URL of an SQS queue"),
+        ("LINEAGE_DEAD_LETTER_PAYLOADS", "", "s3://bucket/prefix"),
+        ("LINEAGE_DEAD_LETTER_PAYLOADS", "cordata-lineage/x", "s3://bucket/prefix"),
+        ("LINEAGE_GIVE_UP_SECONDS", "6 hours", "whole number of seconds"),
+        ("LINEAGE_GIVE_UP_SECONDS", "0", "whole number of seconds"),
+        ("LINEAGE_CALLERS", "{", "not JSON"),
+        ("LINEAGE_CALLERS", "[]", "one JSON object"),
+        ("LINEAGE_CALLERS", '{"lineage-invoker": ["fraud"]}', "'lineage-invoker' is no ARN"),
+        ("LINEAGE_CALLERS", f'{{"{ROLE}": "fraud"}}', "a list of domains"),
+        ("LINEAGE_CALLERS", f'{{"{ROLE}": []}}', "a list of domains"),
+        ("LINEAGE_CALLERS", f'{{"{ROLE}": ["fraud.scores"]}}', "a list of domains"),
+        ("LINEAGE_CALLERS", f'{{"{ROLE}": ["a"], "{ROLE.replace("role/", "role/team/")}": ["b"]}}', "named twice"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_is_allowed(name, value, said):
+    with pytest.raises(ConfigurationError, match=name) as caught:
+        settings_from({**COMPLETE, name: value})
+
+    assert said in str(caught.value)
+
+
+def test_without_dead_letters_nothing_is_taken(adapter_environment, post, datazone):
+    adapter_environment.delenv("LINEAGE_DEAD_LETTER_QUEUE")
+
+    answer = post(run_event())
+
+    assert (answer.code, answer.status) == (500, "misconfigured")
+    assert datazone.bodies == []
 
 
 def test_a_wrong_domain_id_is_answered_to_every_emitter(adapter_environment, post, datazone):

@@ -16,6 +16,7 @@ from typing import Any
 from pipeline_runtime.engine.catalogs import catalog_settings
 from pipeline_runtime.run import RunRequest, run
 from pipeline_runtime.trace import Trace
+from sandbox.lineage_access import INVOKER_ROLE
 
 DESCRIPTOR = """\
 apiVersion: cordata.tech/v1
@@ -120,6 +121,8 @@ class Lab:
             "AWS_REGION": aws.region,
             "CORDATA_EVIDENCE": str(self.evidence),
             "CORDATA_LINEAGE_URL": adapter.url,
+            "CORDATA_LINEAGE_AUTH": "iam",
+            "CORDATA_LINEAGE_ROLE_ARN": INVOKER_ROLE,
             "AWS_ACCESS_KEY_ID": account or "testing",
         }
         self._make_lake()

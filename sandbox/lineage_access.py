@@ -1,0 +1,62 @@
+"""Who may post lineage in the sandbox, and where what cannot be accepted goes: what Terraform makes of a deployment.
+
+The invoker role lives in the governance account, beside the adapter, as HTTP APIs need it: the executor assumes it to
+sign. A key belongs to one domain. Names and values here are no secrets: nothing outside this machine knows them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+__all__ = ["DBT_KEY", "DOMAINS", "FINANCE_ROLE", "INVOKER_ROLE", "REPORTING_KEY", "adapter_environment", "provide"]
+
+DOMAINS = ("fraud", "policy", "finance")
+#: Signs for all of the sample domains.
+INVOKER_ROLE = "arn:aws:iam::444455556666:role/lineage-invoker"
+#: Signs for finance alone.
+FINANCE_ROLE = "arn:aws:iam::444455556666:role/lineage-invoker-finance"
+#: Bearer keys, as dbt-ol or Airflow's provider would send them.
+DBT_KEY = "sandbox-key-of-dbt-in-fraud-5b1f0c2d9e"
+REPORTING_KEY = "sandbox-key-of-reporting-in-finance-81ac"
+
+QUEUE = "lineage-dead-letters"
+BUCKET = "lineage-dead-letters"
+SECRET = "lineage-keys"
+
+
+def adapter_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The adapter's variables in this sandbox, where `environ` does not set them itself."""
+    key = environ.get("AWS_ACCESS_KEY_ID", "")
+    account = key if len(key) == 12 and key.isdigit() else "123456789012"  # the stand-in's own default
+    chosen = {
+        "LINEAGE_CALLERS": json.dumps({INVOKER_ROLE: list(DOMAINS), FINANCE_ROLE: ["finance"]}),
+        "LINEAGE_DEAD_LETTER_QUEUE": f"{environ.get('AWS_ENDPOINT_URL', 'http://127.0.0.1:1')}/{account}/{QUEUE}",
+        "LINEAGE_DEAD_LETTER_PAYLOADS": f"s3://{BUCKET}/payloads",
+        "LINEAGE_KEYS_SECRET": SECRET,
+    }
+    return {name: value for name, value in chosen.items() if name not in environ}
+
+
+def provide(environ: MutableMapping[str, str] | None = None) -> None:
+    """Makes the queue, the bucket and the secret that the variables name, where they are not there."""
+    import boto3
+
+    environ = os.environ if environ is None else environ
+    client: Any = boto3.client
+    client("sqs").create_queue(QueueName=QUEUE, Attributes={"MessageRetentionPeriod": str(14 * 24 * 3600)})
+    s3, secrets = client("s3"), client("secretsmanager")
+    region = environ.get("AWS_REGION", "us-east-1")
+    where = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    if BUCKET not in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
+        s3.create_bucket(Bucket=BUCKET, **where)
+    keys = {
+        "dbt-fraud": {"domains": ["fraud"], "current": DBT_KEY},
+        "reporting-finance": {"domains": ["finance"], "current": REPORTING_KEY},
+    }
+    try:
+        secrets.create_secret(Name=SECRET, SecretString=json.dumps({"keys": keys}))
+    except secrets.exceptions.ResourceExistsException:
+        return
