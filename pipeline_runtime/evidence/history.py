@@ -57,7 +57,10 @@ class Assertion:
 
 @dataclass(frozen=True)
 class Batch:
-    """One run's verdict; `job` is the job whose output was judged. `dataset` is (namespace, name) of the product, also where the batch is in its quarantine."""
+    """One run's verdict; `job` is the job whose output was judged.
+
+    `dataset` is (namespace, name) of the product, also where the batch is in its quarantine.
+    """
 
     run_id: str
     job: str
