@@ -1,0 +1,1 @@
+"""Whether two outputs, and two lineage events, are the same: the proof that a migration changed nothing."""
