@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift test test-full check lint types setup lock clean
+.PHONY: help run up down drift artefact publish test test-full check lint types setup lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -42,14 +42,30 @@ drift: up ## A new column arrives at the source: the run stops before it reads
 	@$(PY) -m sandbox.stack drift
 	@$(PY) -m sandbox.submit $(DESCRIPTOR); code=$$?; $(PY) -m sandbox.stack undrift; exit $$code
 
+artefact: setup ## Build the executor's release: zip, script, wheel, wheel archives, JARs, manifest
+	@$(PY) -m artefact build
+
+publish: setup ## Put the release under DESTINATION=s3://bucket/prefix; never over another
+	@$(PY) -m artefact publish $(or $(DESTINATION),$(error set DESTINATION=s3://bucket/prefix))
+
 test: setup ## Everything but the long proofs
 	@$(PY) -m pytest -q -m "not slow"
 
-test-full: setup ## The long proofs too
+test-full: setup qedro ## The long proofs too
 	@$(PY) -m pytest -q
 
 check: setup lint types ## The inner loop: lint, types, fast tests
 	@$(PY) -m pytest -q -m "not spark and not slow and not terraform"
+
+qedro: .cache/qedro/.installed ## Set up the public tool that a long proof reads our events with
+
+.cache/qedro/.installed: tests/evidence/qedro-requirements.txt
+	@for python in "$(QEDRO_PYTHON)" python3.14 python3.13 python3.12 $(PYTHON) \
+	    "$$(pyenv root 2>/dev/null)"/versions/3.1[2-9]*/bin/python3; do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue; \
+	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@; \
+	  exit; \
+	done; echo "qedro needs Python 3.12 or newer; set QEDRO_PYTHON=…" >&2; exit 1
 
 lint: setup
 	@$(VENV)/bin/ruff format --check --quiet . && $(VENV)/bin/ruff check --quiet .
