@@ -48,6 +48,12 @@ artefact: setup ## Build the executor's release: zip, script, wheel, wheel archi
 publish: setup ## Put the release under DESTINATION=s3://bucket/prefix; never over another
 	@$(PY) -m artefact publish $(or $(DESTINATION),$(error set DESTINATION=s3://bucket/prefix))
 
+artefact: setup ## Build the executor's release: zip, script, wheel, wheel archives, JARs, manifest
+	@$(PY) -m artefact build
+
+publish: setup ## Put the release under DESTINATION=s3://bucket/prefix; never over another
+	@$(PY) -m artefact publish $(or $(DESTINATION),$(error set DESTINATION=s3://bucket/prefix))
+
 test: setup ## Everything but the long proofs
 	@$(PY) -m pytest -q -m "not slow"
 

@@ -35,7 +35,7 @@ def wheels_name(engine: GlueEngine) -> str:
 
 @dataclass(frozen=True)
 class Artefact:
-    """A published release: `destination` is s3://bucket/prefix without a slash at the end."""
+    """A published release: `destination` is s3://bucket/prefix, with or without the artefacts' folder at its end."""
 
     destination: str
     version: str
@@ -43,6 +43,8 @@ class Artefact:
     def __post_init__(self) -> None:
         if _PREFIX.fullmatch(self.destination) is None:
             raise ConfigurationError(f"{self.destination!r} is no place for an artefact; write s3://bucket/prefix")
+        # What Terraform hands out is the folder itself, what a person types the bucket: both mean one place.
+        object.__setattr__(self, "destination", self.destination.removesuffix(f"/{FOLDER}"))
 
     @property
     def prefix(self) -> str:

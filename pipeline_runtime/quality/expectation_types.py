@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +21,9 @@ from typing import Any
 
 __all__ = ["ExpectationType", "Kwarg", "TypeTable", "generate", "render", "type_table"]
 
-TABLE = Path(__file__).with_name("expectation_types.json")
+_NAME = "expectation_types.json"
+#: The table in a checkout, where it is generated.
+TABLE = Path(__file__).with_name(_NAME)
 
 #: What the executor decides, or what does not change the judgement: not for a suite to say.
 NOT_FOR_SUITES = frozenset(
@@ -78,7 +81,8 @@ class TypeTable:
 @cache
 def type_table() -> TypeTable:
     """The table as shipped with this package."""
-    content = json.loads(TABLE.read_text("utf-8"))
+    # Not TABLE: on Glue the package is a zip.
+    content = json.loads((files("pipeline_runtime.quality") / _NAME).read_text("utf-8"))
     types = {name: _read_type(name, entry) for name, entry in content["types"].items()}
     return TypeTable(MappingProxyType(types), MappingProxyType(content["refused"]))
 
