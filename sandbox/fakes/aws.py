@@ -29,7 +29,13 @@ Lake Formation
     200 answer while the other tags of the request are applied; a resource that does not exist is an
     EntityNotFoundException;
     models GetResourceLFTags: nothing for an untagged resource; a table shows its database's tags too, unless
-    ShowAssignedLFTags is set.
+    ShowAssignedLFTags is set;
+    models grants of every kind of resource: they add up, are listed in pages (100), and revoking what is not held is
+    an InvalidInputException. They allow and deny nothing.
+IAM
+    models conditions: a statement whose conditions do not hold does not apply (moto takes it for a denial). Known are
+    aws:SecureTransport (always true), s3:prefix, s3:if-none-match and s3:ObjectCreationOperation, besides what moto
+    passes; any other has no value.
 DataZone
     requests signed for `datazone`, and unsigned ones below /fake/, go to `sandbox.fakes.datazone.DataZoneFake`,
     which says what it models.
@@ -85,14 +91,17 @@ def build_app() -> AwsFake:
     """The application of one process; moto's backends are global, so a process has one."""
     from moto.glue import models as glue_models
     from moto.glue import urls as glue_urls
+    from moto.iam import access_control
     from moto.lakeformation import urls as lakeformation_urls
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
     from sandbox.fakes.datazone import DataZoneFake
     from sandbox.fakes.glue import GlueFake, VersionedTable
+    from sandbox.fakes.iam import ConditionalStatement
     from sandbox.fakes.job_runs import ChosenJobRun
     from sandbox.fakes.lakeformation import LakeFormationFake
 
+    access_control.IAMPolicyStatement = ConditionalStatement  # type: ignore[misc]
     glue_models.FakeTable = VersionedTable  # type: ignore[misc]
     glue_models.FakeJobRun = ChosenJobRun  # type: ignore[misc]
     glue_urls.url_paths.update(dict.fromkeys(glue_urls.url_paths, GlueFake.dispatch))

@@ -11,9 +11,9 @@ from moto.glue.exceptions import EntityNotFoundException as GlueEntityNotFound
 from moto.glue.models import glue_backends
 from moto.lakeformation.exceptions import AlreadyExists, EntityNotFound, InvalidInput
 from moto.lakeformation.models import LakeFormationBackend, lakeformation_backends
-from moto.lakeformation.responses import LakeFormationResponse
 
 from sandbox.fakes.glue import page
+from sandbox.fakes.lakeformation_grants import Grants
 
 __all__ = ["LakeFormationFake"]
 
@@ -23,7 +23,7 @@ _ONTOLOGY_PAGE = 50
 Tags = dict[tuple[str, str], str]
 
 
-class LakeFormationFake(LakeFormationResponse):
+class LakeFormationFake(Grants):
     """moto's Lake Formation with the service's own LF-tags.
 
     The ontology and the tags of a resource live in the backend of the account that owns the catalog,

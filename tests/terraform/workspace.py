@@ -25,7 +25,7 @@ ACCOUNTS = {
 }
 
 #: Services whose endpoint the provider is given; Terraform refuses names that it does not know.
-_SERVICES = [
+_SERVICES = (
     "apigatewayv2",
     "cloudtrail",
     "cloudwatch",
@@ -47,7 +47,7 @@ _SERVICES = [
     "sqs",
     "ssm",
     "sts",
-]
+)
 
 
 class TerraformFailed(AssertionError):
@@ -125,14 +125,17 @@ class Workspace:
         (self.folder / "standin_override.tf.json").write_text(json.dumps({"provider": {"aws": provider}}))
 
     def apply(self, **variables: Any) -> None:
-        self("apply", "-auto-approve", "-no-color", *self._given(variables))
+        self._given(variables)
+        self("apply", "-auto-approve", "-no-color")
 
     def destroy(self, **variables: Any) -> None:
-        self("destroy", "-auto-approve", "-no-color", *self._given(variables))
+        self._given(variables)
+        self("destroy", "-auto-approve", "-no-color")
 
     def changes(self, **variables: Any) -> list[Change]:
         """What applying again would change; nothing, where the configuration is what is there."""
-        self("plan", "-out=changes.tfplan", "-no-color", *self._given(variables))
+        self._given(variables)
+        self("plan", "-out=changes.tfplan", "-no-color")
         shown = json.loads(self("show", "-json", "changes.tfplan").stdout)
         return [
             Change(each["address"], tuple(each["change"]["actions"]))
@@ -143,9 +146,7 @@ class Workspace:
     def outputs(self) -> dict[str, Any]:
         return {name: output["value"] for name, output in json.loads(self("output", "-json").stdout).items()}
 
-    def _given(self, variables: dict[str, Any]) -> list[str]:
-        if not variables:
-            return []
-        path = self.folder / "given.auto.tfvars.json"
-        path.write_text(json.dumps(variables))
-        return []
+    def _given(self, variables: dict[str, Any]) -> None:
+        """Values for the root module's variables; they stay until others are given."""
+        if variables:
+            (self.folder / "given.auto.tfvars.json").write_text(json.dumps(variables))
