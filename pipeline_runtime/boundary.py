@@ -43,8 +43,9 @@ def conduct(
         except BaseException as failure:
             error = as_pipeline_error(failure)
             logging.getLogger(__name__).debug("the run failed", exc_info=failure)
+        progress.learn(witness=session.listened(engine_answers=not isinstance(error, RunInterrupted)))
         code = reporter.ended(error)
-        problem = session.end(reporter.evidence, engine_answers=not isinstance(error, RunInterrupted))
+        problem = session.end(reporter.evidence)
         if problem is not None:
             trace.stage("lineage", problem)
         return code

@@ -18,6 +18,7 @@ from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.engine.catalogs import catalog_name
 from pipeline_runtime.engine.metrics import count_rows, scan_rows, unnamed_scan_rows
+from pipeline_runtime.engine.plans import origins_of
 from pipeline_runtime.engine.run_session import RunSession
 from pipeline_runtime.engine.session import build_session
 from pipeline_runtime.errors import FileProblem, PublishBlocked, Quarantined, SuiteError
@@ -106,11 +107,11 @@ def execute(
     spark = _start(session, plan, deployment, trace)
     frame, counts, warnings = _frame(spark, pipeline, plan, reader, bound, deployment)
     _check_output(frame, plan)
-    progress.learn(written_schema=output_schema(frame.schema, plan.target))
+    progress.learn(written_schema=output_schema(frame.schema, plan.target), origins=origins_of(frame))
     tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence, deployment.owner)
     batch = WRITERS[pipeline.target.kind](tools, frame, plan.target, progress.facts.context.run_id)
     with discarded_on_failure(batch):
-        _trace_rows(trace, spark, pipeline, plan, counts, deployment)
+        _trace_rows(trace, spark, pipeline, plan, counts, deployment, progress)
         for warning in warnings():
             trace.stage("WARNING", warning)
         result = validate(batch.audit_frame(), plan.suite)
@@ -217,12 +218,14 @@ def _trace_rows(
     plan: Plan,
     counts: Mapping[str, Callable[[], int | None]],
     deployment: Deployment,
+    progress: Progress,
 ) -> None:
     table = plan.source.table
     if table.is_iceberg:
         scanned = scan_rows(spark, f"{catalog_name(table.identity, deployment.account)}.{table.identity.fqn}")
     else:
         scanned = unnamed_scan_rows(spark)
+    progress.learn(rows_read=scanned)
     trace.stage("read", f"{pipeline.source.kind} {_rows(scanned)}", rows=scanned)
     for step in pipeline.steps:
         rows = counts[step.id]()

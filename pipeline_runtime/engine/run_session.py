@@ -14,7 +14,7 @@ from pipeline_runtime.engine.session import session_settings
 from pipeline_runtime.engine.spark_error import failures
 from pipeline_runtime.errors import EvidenceFailed
 from pipeline_runtime.evidence.runs import RunEvidence
-from pipeline_runtime.lineage.listener import keep_events, listener_attached, listener_settings
+from pipeline_runtime.lineage.listener import Witness, keep_events, listener_attached, listener_settings, read_events
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,12 +23,22 @@ __all__ = ["RunSession"]
 
 
 class RunSession:
-    """Starts at most one session. `start_spark` makes it from an application name and settings."""
+    """Starts at most one session. `start_spark` makes it from an application name and settings.
+
+    `listener_seconds` is how long the lineage listener is waited for when the run has ended.
+    """
 
     def __init__(
-        self, start_spark: Callable[[str, Mapping[str, str]], SparkSession], *, namespace: str, job: str, run_id: str
+        self,
+        start_spark: Callable[[str, Mapping[str, str]], SparkSession],
+        *,
+        namespace: str,
+        job: str,
+        run_id: str,
+        listener_seconds: float = 10.0,
     ) -> None:
         self._start_spark = start_spark
+        self._listener_seconds = listener_seconds
         self._namespace, self._job, self._run_id = namespace, job, run_id
         self._spark: SparkSession | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -55,16 +65,28 @@ class RunSession:
             with contextlib.suppress(Exception):
                 self._spark.sparkContext.cancelAllJobs()
 
-    def end(self, evidence: RunEvidence, *, engine_answers: bool) -> str | None:
-        """Keeps the listener's events with the evidence and clears up; returns what went wrong, in words.
+    def listened(self, *, engine_answers: bool) -> Witness:
+        """What the lineage listener saw of the run; to be asked when the work is over. Never raises.
 
         Without `engine_answers` (after an interrupt) the JVM is not asked anything any more.
         """
+        if self._scratch is None or self._spark is None:
+            return Witness(missing="Spark was not started")
+        if not engine_answers:
+            missing: str | None = "the run was interrupted, and the lineage listener was not waited for"
+        else:
+            missing = self._wait_for_listener(self._spark)
+        try:
+            events = read_events(_events_file(self._scratch.name))
+        except OSError as error:
+            return Witness(missing=f"the lineage listener's file cannot be read: {error.strerror or error}")
+        return Witness(events, missing)
+
+    def end(self, evidence: RunEvidence) -> str | None:
+        """Keeps the listener's events with the evidence and clears up; returns what went wrong, in words."""
         if self._scratch is None:
             return None
         try:
-            if self._spark is not None and engine_answers:
-                self._flush_listener(self._spark)
             keep_events(_events_file(self._scratch.name), evidence)
         except EvidenceFailed as error:
             return f"the listener's events were not kept: {error}"
@@ -72,11 +94,18 @@ class RunSession:
             self._scratch.cleanup()
         return None
 
-    def _flush_listener(self, spark: SparkSession) -> None:
-        """Waits until the listener has heard of everything; goes on with what there is where that takes long."""
-        if listener_attached(dict(spark.sparkContext.getConf().getAll())):
-            with contextlib.suppress(*failures()):
-                spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(10_000)
+    def _wait_for_listener(self, spark: SparkSession) -> str | None:
+        """Waits until the listener has heard of everything; says so where it has not, or where there is none."""
+        try:
+            if not listener_attached(dict(spark.sparkContext.getConf().getAll())):
+                return "no lineage listener was attached to the run's Spark"
+            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(int(self._listener_seconds * 1000))
+        except failures():
+            return (
+                f"the lineage listener had not heard of everything after {self._listener_seconds:g} s, or Spark did "
+                "not answer; what it wrote until then is here"
+            )
+        return None
 
 
 def _events_file(scratch: str) -> Path:

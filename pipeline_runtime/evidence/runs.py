@@ -5,6 +5,7 @@
     runs/<run id>/other.json             the OTHER event with the suite's verdict
     runs/<run id>/<event>.delivered.json the receipt of its delivery
     runs/<run id>/<event>.parked.json    why it must not be sent as it is
+    runs/<run id>/full/<sha-256>.json    an event that was too large, whole; the event that was sent names it
     runs/<run id>/staged.json            what the run is about to publish, written before it does
     runs/<run id>/refused.json           why the run ended before any event (exit 2)
     runs/<run id>/listener/events.jsonl  what the Spark listener saw
@@ -14,6 +15,7 @@ Events are written once and never replaced: what is stored is what is delivered,
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -129,6 +131,16 @@ class RunEvidence:
     def event(self, kind: EventKind) -> bytes | None:
         """The stored event's bytes."""
         return self.store.get(self._key(f"{kind.value}.json"))
+
+    def keep_full(self, body: bytes) -> str:
+        """Keeps an event that is too large to be sent whole; returns its s3:// address, or its key in the prefix.
+
+        Not a path of this machine: the address goes into the event that is sent in its place.
+        """
+        key = self._key(f"full/{hashlib.sha256(body).hexdigest()}.json")
+        self.store.put(key, body)
+        address = self.store.describe(key)
+        return address if address.startswith("s3://") else key
 
     def record_delivery(self, kind: EventKind, receipt: Receipt) -> None:
         self._write(f"{kind.value}.delivered.json", asdict(receipt))

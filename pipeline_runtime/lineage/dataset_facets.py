@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from openlineage.client.facet_v2 import (
+    DatasetFacet,
     catalog_dataset,
+    column_lineage_dataset,
     data_quality_assertions_dataset,
+    dataset_version_dataset,
+    datasource_dataset,
+    input_statistics_input_dataset,
     output_statistics_output_dataset,
     schema_dataset,
+    storage_dataset,
     symlinks_dataset,
     tags_dataset,
 )
 
 from pipeline_runtime.catalog.table import TableIdentity
 from pipeline_runtime.descriptor.blocks import OnFailure
+from pipeline_runtime.lineage.column_lineage import ColumnLineage, InputColumn
+from pipeline_runtime.lineage.folding import Observed, Size
 from pipeline_runtime.lineage.identity import DatasetIdentity
-from pipeline_runtime.lineage.own_facets import PRODUCER, PublishOutputDatasetFacet
+from pipeline_runtime.lineage.own_facets import PRODUCER, ColumnOriginsDatasetFacet, PublishOutputDatasetFacet
 from pipeline_runtime.quality.result import AssertionResult, ValidationResult
 from pipeline_runtime.schema.columns import Schema
 from pipeline_runtime.writers.plan import Published
@@ -24,11 +32,16 @@ from pipeline_runtime.writers.plan import Published
 __all__ = [
     "assertions_facet",
     "catalog_facet",
+    "column_lineage_facet",
+    "column_origins_facet",
+    "input_statistics_facet",
+    "place_facets",
     "publish_facet",
     "schema_facet",
     "statistics_facet",
     "symlinks_facet",
     "tags_facet",
+    "version_facet",
 ]
 
 
@@ -71,6 +84,54 @@ def catalog_facet(
     )
 
 
+def place_facets(location: str, *, is_iceberg: bool, file_format: str | None) -> dict[str, DatasetFacet]:
+    """Where and how a table's files are stored; `location` is an s3:// prefix, the format None where nobody asked."""
+    return {
+        "dataSource": datasource_dataset.DatasourceDatasetFacet(
+            name="/".join(location.split("/")[:3]), uri=location, producer=PRODUCER
+        ),
+        "storage": storage_dataset.StorageDatasetFacet(
+            storageLayer="iceberg" if is_iceberg else "hive", fileFormat=file_format, producer=PRODUCER
+        ),
+    }
+
+
+def version_facet(snapshot_id: int) -> dataset_version_dataset.DatasetVersionDatasetFacet:
+    """The Iceberg snapshot that was read, or that is current since the publish."""
+    return dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=str(snapshot_id), producer=PRODUCER)
+
+
+def column_lineage_facet(lineage: ColumnLineage) -> column_lineage_dataset.ColumnLineageDatasetFacet:
+    """The edges, in a fixed order."""
+    return column_lineage_dataset.ColumnLineageDatasetFacet(
+        fields={
+            column: column_lineage_dataset.Fields(inputFields=[_edge(each) for each in inputs])
+            for column, inputs in lineage.columns.items()
+        },
+        dataset=[_edge(each) for each in lineage.rows],
+        producer=PRODUCER,
+    )
+
+
+def column_origins_facet(observed: Observed) -> ColumnOriginsDatasetFacet:
+    """What the column lineage leaves open."""
+    absence = observed.absence
+    return ColumnOriginsDatasetFacet(
+        complete=absence.is_complete,
+        constants=list(absence.constants),
+        unknown=[{"columns": list(group.columns), "reason": group.reason} for group in absence.unknown],
+        limits=list(absence.limits),
+        undeclared_inputs=[{"namespace": namespace, "name": name} for namespace, name in observed.undeclared],
+        producer=PRODUCER,
+    )
+
+
+def input_statistics_facet(size: Size) -> input_statistics_input_dataset.InputStatisticsInputDatasetFacet:
+    return input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
+        rowCount=size.rows, size=size.bytes, fileCount=size.files, producer=PRODUCER
+    )
+
+
 def tags_facet(tags: Mapping[str, str]) -> tags_dataset.TagsDatasetFacet:
     """The LF-tags of a dataset, by key."""
     return tags_dataset.TagsDatasetFacet(
@@ -82,9 +143,15 @@ def tags_facet(tags: Mapping[str, str]) -> tags_dataset.TagsDatasetFacet:
     )
 
 
-def statistics_facet(published: Published) -> output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet:
+def statistics_facet(
+    published: Published, written: Size
+) -> output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet:
+    """Rows as the commit or the files' footers count them, bytes as the listener saw them written.
+
+    Not the listener's number of files: it says one where a file was written for each of several partitions.
+    """
     return output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
-        rowCount=published.rows, producer=PRODUCER
+        rowCount=published.rows, size=written.bytes if published.replaced else None, producer=PRODUCER
     )
 
 
@@ -105,6 +172,21 @@ def assertions_facet(
     severity = "warn" if on_failure is OnFailure.WARN else "error"
     return data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
         assertions=[_assertion(assertion, severity) for assertion in result.assertions], producer=PRODUCER
+    )
+
+
+def _edge(column: InputColumn) -> column_lineage_dataset.InputField:
+    namespace, name = column.dataset
+    return column_lineage_dataset.InputField(
+        namespace=namespace,
+        name=name,
+        field=column.column,
+        transformations=[
+            column_lineage_dataset.Transformation(
+                type=each.type, subtype=each.subtype or None, masking=True if each.masking else None
+            )
+            for each in column.transformations
+        ],
     )
 
 

@@ -14,6 +14,7 @@ from pipeline_runtime.lineage.delivery import Delivered, Delivery
 from pipeline_runtime.lineage.events import parking_reason, to_bytes
 from pipeline_runtime.lineage.limits import size_problem
 from pipeline_runtime.lineage.outbox import deliver
+from pipeline_runtime.lineage.slimming import fitted
 
 __all__ = ["Emitter", "TerminalOutcome", "UndeliveredEvent"]
 
@@ -92,8 +93,8 @@ class Emitter:
         return "lineage: turned off" if self._delivery is None else "lineage: delivered"
 
     def _emit(self, kind: EventKind, event: RunEvent) -> TerminalOutcome:
-        body = to_bytes(event)
         try:
+            body = fitted(to_bytes(event), self._evidence.keep_full)
             claim = self._evidence.claim(kind, body)
         except EvidenceFailed as error:
             # Unclaimed, it must stay unsent: whoever closes the run would add a second terminal event.

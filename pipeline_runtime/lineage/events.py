@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 from typing import Any
 
 import attr
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
-from openlineage.client.facet_v2 import DatasetFacet, OutputDatasetFacet, RunFacet
+from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet, RunFacet
 
 from pipeline_runtime.catalog.locations import table_root
 from pipeline_runtime.catalog.table import PinnedSource
 from pipeline_runtime.lineage import dataset_facets, facets
 from pipeline_runtime.lineage.facts import RunFacts
+from pipeline_runtime.lineage.folding import Observed, Size, observe
 from pipeline_runtime.lineage.identity import (
     DatasetIdentity,
     glue_dataset,
@@ -24,10 +25,16 @@ from pipeline_runtime.lineage.identity import (
 )
 from pipeline_runtime.lineage.limits import size_problem
 from pipeline_runtime.lineage.own_facets import PRODUCER
+from pipeline_runtime.lineage.slimming import wire_bytes
 from pipeline_runtime.lineage.values import json_value, utc_text
+from pipeline_runtime.quality.broken_rules import BROKEN_RULES
+from pipeline_runtime.schema.columns import Column, Schema
 from pipeline_runtime.writers.plan import TargetPlan, quarantined
 
 __all__ = ["RunStatus", "parking_reason", "start_event", "terminal_event", "to_bytes", "validation_event"]
+
+#: The quarantine's column that tells its batches apart; `writers.quarantine` fills it.
+_RUN_ID = "run_id"
 
 
 class RunStatus(str, Enum):
@@ -55,13 +62,17 @@ def terminal_event(facts: RunFacts, status: RunStatus, *, at: datetime, error: B
         run_facets["errorMessage"] = facets.error_facet(error)
     if status is RunStatus.FAIL:
         return _event(RunState.FAIL, facts, at, run_facets=run_facets)
+    columns = _written_schema(facts, status)
+    observed = observe(
+        facts, is_quarantined=status is RunStatus.QUARANTINED, columns=columns.names if columns is not None else ()
+    )
     return _event(
         RunState.COMPLETE if status is RunStatus.COMPLETE else RunState.FAIL,
         facts,
         at,
         run_facets=run_facets,
-        inputs=[_input(facts)],
-        outputs=[_output(facts, status)],
+        inputs=[_input(facts, observed.read)],
+        outputs=[_output(facts, status, columns, observed)],
     )
 
 
@@ -94,7 +105,7 @@ def to_bytes(event: RunEvent) -> bytes:
     Raises TypeError for a value that JSON has no form for; nothing becomes placeholder text.
     """
     data = attr.asdict(event, filter=lambda _, value: value is not None, value_serializer=_serialised)
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return wire_bytes(data)
 
 
 def parking_reason(event: RunEvent, body: bytes) -> str | None:
@@ -143,7 +154,7 @@ def _declared_run_facets(facts: RunFacts) -> dict[str, RunFacet]:
     return run_facets
 
 
-def _input(facts: RunFacts) -> InputDataset:
+def _input(facts: RunFacts, read: Size) -> InputDataset:
     source: PinnedSource | None = facts.source
     if source is None:
         raise ValueError("this terminal event needs the source that was read")
@@ -156,18 +167,26 @@ def _input(facts: RunFacts) -> InputDataset:
         if source.jdbc is None
         else jdbc_dataset(source.jdbc, table.identity, domain=domain)
     )
-    return InputDataset(
-        namespace=identity.namespace,
-        name=identity.name,
-        facets={
-            "schema": dataset_facets.schema_facet(source.pinned),
-            "symlinks": dataset_facets.symlinks_facet(identity),
-            "catalog": dataset_facets.catalog_facet(table.identity, is_iceberg=table.is_iceberg, location=location),
-        },
-    )
+    about: dict[str, DatasetFacet] = {
+        "schema": dataset_facets.schema_facet(source.pinned),
+        "symlinks": dataset_facets.symlinks_facet(identity),
+        "catalog": dataset_facets.catalog_facet(table.identity, is_iceberg=table.is_iceberg, location=location),
+    }
+    if location is not None:
+        about |= dataset_facets.place_facets(
+            location, is_iceberg=table.is_iceberg, file_format=None if table.is_iceberg else "parquet"
+        )
+    if table.is_iceberg and table.current_snapshot is not None:
+        about["version"] = dataset_facets.version_facet(table.current_snapshot)
+    amounts: dict[str, InputDatasetFacet] = {}
+    if read.rows is None:
+        read = replace(read, rows=facts.rows_read)
+    if read != Size():
+        amounts["inputStatistics"] = dataset_facets.input_statistics_facet(read)
+    return InputDataset(namespace=identity.namespace, name=identity.name, facets=about, inputFacets=amounts)
 
 
-def _output(facts: RunFacts, status: RunStatus) -> OutputDataset:
+def _output(facts: RunFacts, status: RunStatus, columns: Schema | None, observed: Observed) -> OutputDataset:
     plan = _written_plan(facts, status)
     identity = _plan_dataset(facts, plan)
     about: dict[str, DatasetFacet] = {
@@ -175,16 +194,31 @@ def _output(facts: RunFacts, status: RunStatus) -> OutputDataset:
         "catalog": dataset_facets.catalog_facet(
             plan.identity, is_iceberg=plan.kind == "iceberg", location=plan.location
         ),
+        **dataset_facets.place_facets(plan.location, is_iceberg=plan.kind == "iceberg", file_format="parquet"),
     }
-    if facts.written_schema is not None:
-        about["schema"] = dataset_facets.schema_facet(facts.written_schema)
+    if columns is not None:
+        about["schema"] = dataset_facets.schema_facet(columns)
+        about["cordata_column_origins"] = dataset_facets.column_origins_facet(observed)
+    if observed.lineage is not None and observed.lineage.columns:
+        about["columnLineage"] = dataset_facets.column_lineage_facet(observed.lineage)
     if facts.tags and status is RunStatus.COMPLETE:
         about["tags"] = dataset_facets.tags_facet(facts.tags)
     output_facets: dict[str, OutputDatasetFacet] = {}
     if facts.published is not None:
-        output_facets["outputStatistics"] = dataset_facets.statistics_facet(facts.published)
+        if facts.published.snapshot_id is not None:
+            about["version"] = dataset_facets.version_facet(facts.published.snapshot_id)
+        output_facets["outputStatistics"] = dataset_facets.statistics_facet(facts.published, observed.written)
         output_facets["cordata_publish"] = dataset_facets.publish_facet(facts.published)
     return OutputDataset(namespace=identity.namespace, name=identity.name, facets=about, outputFacets=output_facets)
+
+
+def _written_schema(facts: RunFacts, status: RunStatus) -> Schema | None:
+    """The columns of the table that the batch went to: a quarantine has two more than its product."""
+    columns = facts.written_schema
+    if columns is None or status is not RunStatus.QUARANTINED:
+        return columns
+    more = (Column(BROKEN_RULES, "array<string>"), Column(_RUN_ID, "string"))
+    return Schema((*columns, *(column for column in more if columns.find(column.name) is None)))
 
 
 def _written_plan(facts: RunFacts, status: RunStatus) -> TargetPlan:

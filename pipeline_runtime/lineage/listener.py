@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline_runtime.evidence.runs import RunEvidence
 from pipeline_runtime.lineage.redact import redact, redact_json
 
-__all__ = ["LISTENER_CLASS", "keep_events", "listener_attached", "listener_settings"]
+__all__ = ["LISTENER_CLASS", "Witness", "keep_events", "listener_attached", "listener_settings", "read_events"]
 
 LISTENER_CLASS = "io.openlineage.spark.agent.OpenLineageSparkListener"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What the listener left of a run: its events as it wrote them, in order.
+
+    `missing` says in words why there are none, or why some may be missing; None where it was heard to the end.
+    """
+
+    events: tuple[Mapping[str, Any], ...] = ()
+    missing: str | None = None
 
 
 def listener_attached(conf: Mapping[str, str]) -> bool:
@@ -40,6 +53,19 @@ def listener_settings(*, namespace: str, job_name: str, run_id: str, events_file
     }
 
 
+def read_events(events_file: Path) -> tuple[Mapping[str, Any], ...]:
+    """The listener's events; none where it wrote nothing. A line that is cut short is left out.
+
+    They may hold secrets: what leaves the process is redacted first. Raises OSError where the file cannot be read.
+    """
+    try:
+        lines = events_file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ()
+    events = (_parsed(line) for line in lines if line.strip())
+    return tuple(event for event in events if event is not None)
+
+
 def keep_events(events_file: Path, evidence: RunEvidence) -> int:
     """Copies the listener's events, without secrets, into the run's evidence; returns how many there are.
 
@@ -53,6 +79,14 @@ def keep_events(events_file: Path, evidence: RunEvidence) -> int:
     if kept:
         evidence.keep_listener_events("".join(line + "\n" for line in kept).encode())
     return len(kept)
+
+
+def _parsed(line: str) -> Mapping[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
 
 
 def _without_secrets(line: str) -> str:

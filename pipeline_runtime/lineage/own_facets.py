@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attr
-from openlineage.client.generated.base import JobFacet, OutputDatasetFacet, RunFacet
+from openlineage.client.generated.base import DatasetFacet, JobFacet, OutputDatasetFacet, RunFacet
 
 from pipeline_runtime import __version__
 
 __all__ = [
     "PRODUCER",
+    "ColumnOriginsDatasetFacet",
     "ProcessingJobFacet",
     "ProvenanceRunFacet",
     "PublishOutputDatasetFacet",
     "ReleaseRunFacet",
+    "SlimmedRunFacet",
     "schema_url",
 ]
 
@@ -88,3 +92,40 @@ class ReleaseRunFacet(RunFacet):
     @staticmethod
     def _get_schema() -> str:
         return schema_url("ReleaseRunFacet")
+
+
+@attr.define
+class ColumnOriginsDatasetFacet(DatasetFacet):
+    """Dataset facet `cordata_column_origins`: what `columnLineage` leaves open about the same dataset, and why.
+
+    `constants` are columns made from constants. `unknown` are groups of columns without known inputs, as
+    `{"columns": […], "reason": …}`. `limits` hold of all columns; `undeclared_inputs` are datasets that columns come
+    from and the descriptor does not name. `complete` says that nothing is open.
+    """
+
+    complete: bool
+    constants: list[str]
+    unknown: list[dict[str, Any]]
+    limits: list[str]
+    undeclared_inputs: list[dict[str, str]]
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("ColumnOriginsDatasetFacet")
+
+
+@attr.define
+class SlimmedRunFacet(RunFacet):
+    """Run facet `cordata_slimmed`: the event was too large to send and was slimmed; where it is whole.
+
+    `dropped` names what was left out, in the order of leaving out.
+    """
+
+    dropped: list[str]
+    full_sha256: str
+    full_bytes: int
+    full_event: str
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("SlimmedRunFacet")

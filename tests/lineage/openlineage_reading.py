@@ -12,8 +12,12 @@ from jsonschema import Draft202012Validator, FormatChecker
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import (
     catalog_dataset,
+    column_lineage_dataset,
     data_quality_assertions_dataset,
+    dataset_version_dataset,
+    datasource_dataset,
     error_message_run,
+    input_statistics_input_dataset,
     nominal_time_run,
     output_statistics_output_dataset,
     ownership_job,
@@ -21,6 +25,7 @@ from openlineage.client.facet_v2 import (
     processing_engine_run,
     schema_dataset,
     source_code_location_job,
+    storage_dataset,
     symlinks_dataset,
     tags_dataset,
 )
@@ -35,6 +40,8 @@ OWN = {
     "cordata_provenance": own_facets.ProvenanceRunFacet,
     "cordata_publish": own_facets.PublishOutputDatasetFacet,
     "cordata_release": own_facets.ReleaseRunFacet,
+    "cordata_column_origins": own_facets.ColumnOriginsDatasetFacet,
+    "cordata_slimmed": own_facets.SlimmedRunFacet,
 }
 
 
@@ -46,6 +53,18 @@ def _symlinks(data: dict[str, Any]) -> Any:
 def _schema(data: dict[str, Any]) -> Any:
     columns = [schema_dataset.SchemaDatasetFacetFields(**column) for column in data["fields"]]
     return schema_dataset.SchemaDatasetFacet(fields=columns)
+
+
+def _edge(data: dict[str, Any]) -> Any:
+    module = column_lineage_dataset
+    steps = [module.Transformation(**step) for step in data.pop("transformations", ())]
+    return module.InputField(**data, transformations=steps)
+
+
+def _column_lineage(data: dict[str, Any]) -> Any:
+    module = column_lineage_dataset
+    fields = {name: module.Fields([_edge(edge) for edge in of["inputFields"]]) for name, of in data["fields"].items()}
+    return module.ColumnLineageDatasetFacet(fields=fields, dataset=[_edge(edge) for edge in data.get("dataset", ())])
 
 
 def _tags(data: dict[str, Any]) -> Any:
@@ -81,6 +100,11 @@ READERS: Mapping[str, Any] = {
     "catalog": lambda data: catalog_dataset.CatalogDatasetFacet(**data),
     "tags": _tags,
     "dataQualityAssertions": _assertions,
+    "columnLineage": _column_lineage,
+    "version": lambda data: dataset_version_dataset.DatasetVersionDatasetFacet(**data),
+    "storage": lambda data: storage_dataset.StorageDatasetFacet(**data),
+    "dataSource": lambda data: datasource_dataset.DatasourceDatasetFacet(**data),
+    "inputStatistics": lambda data: input_statistics_input_dataset.InputStatisticsInputDatasetFacet(**data),
     "outputStatistics": lambda data: output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(**data),
 }
 
