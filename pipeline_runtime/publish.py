@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.catalog import parameters
 from pipeline_runtime.catalog.lakeformation import PreviousTags, assign_tags, restore_tags
 from pipeline_runtime.catalog.update import set_parameters
-from pipeline_runtime.errors import CatalogError, PolicyError, RegistrationFailed
-from pipeline_runtime.evidence.runs import RunEvidence, Staged
+from pipeline_runtime.errors import CatalogError, PolicyError, RegistrationFailed, WriteFailed
+from pipeline_runtime.evidence.runs import EventKind, RunEvidence, Staged
 from pipeline_runtime.interrupts import uninterrupted
+from pipeline_runtime.lineage.events import RunStatus, terminal_event, to_bytes, validation_event
 from pipeline_runtime.lineage.values import utc_text
+from pipeline_runtime.writers.plan import Published
 
 if TYPE_CHECKING:
     from pipeline_runtime.catalog.table import TableIdentity
@@ -40,11 +43,13 @@ def publish(
     waits until all of it is done.
     """
     with uninterrupted():
+        _foresee(batch, tags, evidence, progress)
         if batch.is_empty:
             progress.learn(published=batch.publish())
             return
         identity = batch.plan.identity
         evidence.stage(_staged(batch))
+        _check_open(evidence, identity)
         previous = assign_tags(deployment.lakeformation, identity, tags, deployment.governance_catalog)
         try:
             published = batch.publish()
@@ -64,6 +69,30 @@ def register(pipeline: Descriptor, identity: TableIdentity, deployment: Deployme
         raise RegistrationFailed(
             f"{identity.fqn} is published, but its contract is not registered: {error} Run again to register it."
         ) from error
+
+
+def _foresee(batch: StagedBatch, tags: Mapping[str, str], evidence: RunEvidence, progress: Progress) -> None:
+    """Keeps the events that are due once the batch is published: a run that is killed then cannot say them.
+
+    Without what the lineage listener saw, which is not read before the run has ended.
+    """
+    published = Published(
+        batch.plan.identity, batch.rows, batch.partitions, batch.snapshot_id, replaced=not batch.is_empty
+    )
+    facts = replace(progress.facts, published=published, tags={} if batch.is_empty else tags)
+    now = datetime.now(UTC)
+    evidence.foresee(EventKind.TERMINAL, to_bytes(terminal_event(facts, RunStatus.COMPLETE, at=now)))
+    if facts.result is not None:
+        evidence.foresee(EventKind.OTHER, to_bytes(validation_event(facts, RunStatus.COMPLETE, at=now)))
+
+
+def _check_open(evidence: RunEvidence, identity: TableIdentity) -> None:
+    """Raises WriteFailed where someone took this run for dead and has said so."""
+    if evidence.event(EventKind.TERMINAL) is not None:
+        raise WriteFailed(
+            f"{identity.fqn}: the run was closed from outside ({evidence.where(EventKind.TERMINAL)}), so nothing was "
+            "published. Was its Glue job run stopped?"
+        )
 
 
 def _staged(batch: StagedBatch) -> Staged:

@@ -7,6 +7,7 @@
     runs/<run id>/<event>.parked.json    why it must not be sent as it is
     runs/<run id>/full/<sha-256>.json    an event that was too large, whole; the event that was sent names it
     runs/<run id>/staged.json            what the run is about to publish, written before it does
+    runs/<run id>/foreseen/<event>.json  the terminal event and the OTHER that follow once that is published
     runs/<run id>/refused.json           why the run ended before any event (exit 2)
     runs/<run id>/listener/events.jsonl  what the Spark listener saw
 
@@ -166,6 +167,24 @@ class RunEvidence:
     def staged(self) -> Staged | None:
         record = self._read("staged.json")
         return None if record is None else Staged(**{**record, "locations": tuple(record["locations"])})
+
+    def foresee(self, kind: EventKind, body: bytes) -> None:
+        """Keeps the event that will be due once the batch is published, for whoever has to say it in our place."""
+        self.store.put(self._key(f"foreseen/{kind.value}.json"), body)
+
+    def foreseen(self, kind: EventKind) -> bytes | None:
+        """The event that the run had foreseen, None where it had not come so far."""
+        return self.store.get(self._key(f"foreseen/{kind.value}.json"))
+
+    def complete_as_foreseen(self) -> None:
+        """Claims that the run is complete in the words it had foreseen; nothing where it had not come so far.
+
+        For a run that finishes what a killed one had begun to publish. What was claimed before stands.
+        """
+        for kind in (EventKind.TERMINAL, EventKind.OTHER):
+            body = self.foreseen(kind)
+            if body is None or not self.claim(kind, body).won:
+                return
 
     def refuse(self, reason: str, at: str) -> None:
         """Records that the run ended before any event, so that nobody reports it as lost. `at` is ISO 8601, Z."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from pipeline_runtime.catalog.connections import JdbcEndpoint
 from pipeline_runtime.catalog.table import TableIdentity
+
+if TYPE_CHECKING:
+    from pipeline_runtime.catalog.connections import JdbcEndpoint
 
 __all__ = ["DatasetIdentity", "Symlink", "glue_dataset", "identity_problem", "jdbc_dataset", "job_namespace"]
 

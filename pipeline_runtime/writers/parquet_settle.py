@@ -65,6 +65,9 @@ def only_warning_of_catalog(subject: str) -> Iterator[None]:
 def _end_switch(tools: WriterTools, plan: TargetPlan, record: Record) -> None:
     fqn, ledger = plan.identity.fqn, Ledger(tools.evidence, plan.identity)
     table = open_table(tools.glue, tools.s3, plan)
+    if table is not None:
+        # Decided by whoever claims first, this run or the closer, which may be saying at this moment that it failed.
+        RunEvidence(tools.evidence, record.run_id).complete_as_foreseen()
     if table is None:  # Someone removed the table, and its partitions with it.
         ledger.put(record.now(State.UNDONE, moves=()))
     elif table.parameters.get(parameters.RUN_ID) == record.run_id or not _was_reported_failed(tools, record):
