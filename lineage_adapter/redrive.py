@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,7 +51,8 @@ class Redrive:
     say: Callable[[str], None]
     allowed: frozenset[str] = frozenset()
     mark: str = field(default_factory=lambda: os.urandom(8).hex())
-    _held: list[str] = field(default_factory=list)
+    #: Receipt handles of what was received and is still in the queue.
+    _held: set[str] = field(default_factory=set)
     #: Whether the last letter could not be judged at all.
     _is_stuck: bool = False
 
@@ -75,7 +77,6 @@ class Redrive:
         try:
             for message in self._messages(limit):
                 shown += 1
-                self._held.append(message["ReceiptHandle"])
                 try:
                     letter = self.letters.read(message["Body"])
                     self.say(f"{_named(letter)}: {letter.facts['error']}: {letter.facts['reason']}")
@@ -97,10 +98,9 @@ class Redrive:
             ).get("Messages", [])
             if not received:
                 return
+            self._held.update(message["ReceiptHandle"] for message in received)
             for message in received:
-                if message["MessageId"] in seen or self.mark in message["Body"]:
-                    self._held.append(message["ReceiptHandle"])
-                else:
+                if message["MessageId"] not in seen and self.mark not in message["Body"]:
                     seen.add(message["MessageId"])
                     yield message
 
@@ -110,7 +110,6 @@ class Redrive:
         try:
             letter = self.letters.read(message["Body"])
         except DeadLetterFailed as error:
-            self._held.append(message["ReceiptHandle"])
             self.say(f"message {message['MessageId']}: kept: {error}")
             return False
         caller = Caller(letter.caller.name, letter.caller.domains | self.allowed, letter.caller.entry)
@@ -130,19 +129,22 @@ class Redrive:
             self._delete(message)
         else:
             self._is_stuck = True
-            self._held.append(message["ReceiptHandle"])
         self.say(f"{_named(letter)}: kept: {problem}")
         return False
 
     def _delete(self, message: dict[str, Any]) -> None:
         self.letters.sqs.delete_message(QueueUrl=self.letters.queue_url, ReceiptHandle=message["ReceiptHandle"])
+        self._held.discard(message["ReceiptHandle"])
 
     def _release(self) -> None:
         """What was received and stays is visible again at once, for the next pass or for a person."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
         for handle in self._held:
-            self.letters.sqs.change_message_visibility(
-                QueueUrl=self.letters.queue_url, ReceiptHandle=handle, VisibilityTimeout=0
-            )
+            with suppress(BotoCoreError, ClientError):  # it comes back by itself, a few minutes later
+                self.letters.sqs.change_message_visibility(
+                    QueueUrl=self.letters.queue_url, ReceiptHandle=handle, VisibilityTimeout=0
+                )
         self._held.clear()
 
 

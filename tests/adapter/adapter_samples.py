@@ -11,6 +11,15 @@ SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 ROLE = "lineage-invoker-fraud"
 SCORED = "arn:aws:glue:eu-central-1:111122223333:table/fraud_curated/transactions_scored"
 
+#: The account that the adapter runs in.
+ACCOUNT = "999999999999"
+STREAM = "arn:aws:kinesis:eu-central-1:444455556666:stream/lineage"
+CALLERS = {
+    f"arn:aws:iam::444455556666:role/platform/{ROLE}": ["fraud"],
+    "arn:aws:iam::444455556666:role/lineage-invoker-policy": ["policy"],
+    STREAM: ["fraud", "policy"],
+}
+
 
 def run_event(**changes: Any) -> dict[str, Any]:
     """A COMPLETE event of the fraud pipeline with some members changed; None leaves a member out."""

@@ -11,20 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from adapter_samples import ROLE, as_bytes, http_api
+from adapter_samples import ACCOUNT, CALLERS, as_bytes, http_api
 
 from lineage_adapter import deployment
 from lineage_adapter.handler import handler
 from sandbox.fakes.datazone import DOMAIN_ID
-
-#: The account that the adapter runs in.
-ACCOUNT = "999999999999"
-STREAM = "arn:aws:kinesis:eu-central-1:444455556666:stream/lineage"
-CALLERS = {
-    f"arn:aws:iam::444455556666:role/platform/{ROLE}": ["fraud"],
-    "arn:aws:iam::444455556666:role/lineage-invoker-policy": ["policy"],
-    STREAM: ["fraud", "policy"],
-}
 
 
 @dataclass(frozen=True)
