@@ -91,9 +91,10 @@ def _times(count: int) -> str:
 
 
 def _rule(history: History) -> str:
-    count, limit = len(history.failing), ALLOWED_FAILURES + 1
+    count = len(history.failing)
+    batches = "1 batch" if count == 1 else f"{count} batches"
     verdict = "broken" if history.rule_broken else "holds"
-    return f"{verdict}: {count} failing of at most {ALLOWED_FAILURES} (fails {limit} times in a rolling week)"
+    return f"{verdict}: {batches} failed in the rolling week, {ALLOWED_FAILURES + 1} break it"
 
 
 def _as_json(found: DatasetHistory) -> str:

@@ -19,7 +19,14 @@ DOCUMENTS = [ROOT / "README.md", *(file for folder in FOLDERS for file in sorted
 OURSELVES = {"make test"}
 
 #: Command → the exit code that the document promises. make says 2 for any recipe that fails.
-EXPECTED = {"make drift": 2}
+EXPECTED = {
+    "make drift": 2,
+    # docs/audit.md shows a forged event, and a dataset that breaks the rule of three failures.
+    "python -m pipeline_runtime verify .sandbox/audit/forged.json --bundle .sandbox/audit/domains.bundle "
+    "--allowed-signers .sandbox/audit/allowed_signers": 1,
+    "python -m pipeline_runtime quality policy_raw.claims_deduped --evidence .sandbox/audit/evidence "
+    "--at 2026-08-05T00:00:00Z": 1,
+}
 
 
 def commands() -> Iterator[str]:

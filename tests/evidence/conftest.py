@@ -12,15 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.evidence.audited_domain import AuditedDomain, allowed, ssh_key, ssh_signing
+from sandbox.audited_domain import AuditedDomain, allowed, ssh_key, ssh_signing
 
 
 @pytest.fixture
 def quiet_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """git with nobody's settings but ours."""
-    settings = tmp_path / "gitconfig"
-    settings.write_text("[user]\n\tname = Ana\n\temail = ana@cordata.example\n[commit]\n\tgpgsign = false\n")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    """git with nobody's settings, and no repository above the test's folder."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
 

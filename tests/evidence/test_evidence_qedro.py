@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pipeline_runtime.lineage.events import RunStatus
+from sandbox.audited_domain import ACCOUNT, ENDED, REGION, AuditedDomain
 from tests.conftest import ROOT
-from tests.evidence.audited_domain import ACCOUNT, ENDED, REGION, AuditedDomain
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from pipeline_runtime.evidence.ropa.as_json import as_json
 from pipeline_runtime.evidence.ropa.collect import collected
 from pipeline_runtime.evidence.ropa.project import record_of
 from pipeline_runtime.lineage.events import RunStatus
-from tests.evidence.audited_domain import ENDED, RUN, AuditedDomain
+from sandbox.audited_domain import ENDED, RUN, AuditedDomain
 
 SCORED = "arn:aws:glue:eu-central-1:111122223333/table/fraud_curated/transactions_scored"
 

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline_runtime.cli import main
 from pipeline_runtime.lineage.events import RunStatus
-from tests.evidence.audited_domain import COMMITTED, ENDED, RUN, AuditedDomain, allowed, ssh_signing
+from sandbox.audited_domain import COMMITTED, ENDED, RUN, AuditedDomain, allowed, ssh_signing
 
 Event = dict[str, Any]
 

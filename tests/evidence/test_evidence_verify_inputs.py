@@ -16,7 +16,7 @@ from pipeline_runtime.cli import main
 from pipeline_runtime.evidence.runs import EventKind, Receipt, RunEvidence
 from pipeline_runtime.evidence.store import open_store
 from pipeline_runtime.evidence.verification.signature import commit_signature
-from tests.evidence.audited_domain import RUN, AuditedDomain, ssh_signing
+from sandbox.audited_domain import RUN, AuditedDomain, ssh_signing
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_a_release_names_no_files_of_steps_since_it_runs_none(
     from pipeline_runtime.lineage.events import RunStatus, terminal_event, to_bytes
     from pipeline_runtime.lineage.facts import Release
     from pipeline_runtime.lineage.provenance import provenance
-    from tests.evidence.audited_domain import ENDED
+    from sandbox.audited_domain import ENDED
 
     domain.commit()
     facts = replace(

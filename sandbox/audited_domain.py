@@ -22,6 +22,9 @@ from pipeline_runtime.lineage.provenance import provenance
 from pipeline_runtime.quality.result import AssertionResult, ValidationResult
 from pipeline_runtime.schema.columns import Column, Schema
 from pipeline_runtime.writers.plan import Published, TargetPlan
+from sandbox.errors import SandboxError
+
+__all__ = ["ACCOUNT", "COMMITTED", "ENDED", "REGION", "RUN", "AuditedDomain", "allowed", "ssh_key", "ssh_signing"]
 
 RUN = "b8c1c9e3-5a1e-4c0f-9a1a-2c9f8b1a5e12"
 ACCOUNT = "111122223333"
@@ -65,6 +68,16 @@ processing:
   purpose: {purpose}
   legal_basis: {legal_basis}
 """
+
+#: Who commits, with nobody's settings.
+_ANA = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "Ana",
+    "GIT_AUTHOR_EMAIL": "ana@cordata.example",
+    "GIT_COMMITTER_NAME": "Ana",
+    "GIT_COMMITTER_EMAIL": "ana@cordata.example",
+}
 
 
 @dataclass
@@ -112,12 +125,13 @@ class AuditedDomain:
     def git(self, *arguments: str, **environment: str) -> str:
         done = subprocess.run(
             ["git", "-C", str(self.top), *arguments],
-            env={**os.environ, **environment},
+            env={**os.environ, **_ANA, **environment},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
+        if done.returncode != 0:
+            raise SandboxError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout.strip()
 
     def commit(self, at: datetime = COMMITTED) -> str:
