@@ -10,11 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
+from pipeline_runtime.contracts.batches import in_batches
 from pipeline_runtime.contracts.declared import Declared
 from pipeline_runtime.contracts.proposal import Proposal
 from pipeline_runtime.contracts.reads import ColumnUse, ConsumerReads, reads_of
-from pipeline_runtime.contracts.references import CatalogView, UnknownPin, reference_of
+from pipeline_runtime.contracts.references import (
+    CatalogFacts,
+    CatalogView,
+    UnknownPin,
+    is_recorded,
+    reference_of,
+)
 from pipeline_runtime.contracts.scan import Scanned, Unreadable
 from pipeline_runtime.errors import Problem
 from pipeline_runtime.schema.columns import Schema
@@ -90,10 +98,11 @@ def judge(
     consumer really reads the column. Raises CatalogError where the catalog does not answer."""
     consumers = {each.path: each for found in scanned for each in found.consumers}
     unreadable = {each.path: each for found in scanned for each in found.unreadable}
-    judged = [
-        *(_judged(proposal, consumer, catalog, only_used) for consumer in consumers.values()),
-        *(_unreadable(each) for each in unreadable.values()),
-    ]
+    asked = [each.pin for each in consumers.values() if not is_recorded(each)] if catalog is not None else []
+    facts = catalog.facts(asked) if catalog is not None else None
+    batches = in_batches(partial(_judge_batch, proposal, facts, only_used), consumers.values())
+    judged = [each for batch in batches for each in batch]
+    judged += [_unreadable(each) for each in unreadable.values()]
     order = list(Verdict)
     return Report(proposal, catalog, tuple(scanned), tuple(sorted(judged, key=lambda each: order.index(each.verdict))))
 
@@ -109,7 +118,13 @@ def _unreadable(found: Unreadable) -> Judged:
     return Judged(Verdict.UNREADABLE, found.path, problems=found.problems)
 
 
-def _judged(proposal: Proposal, consumer: Declared, catalog: CatalogView | None, only_used: bool) -> Judged:
+def _judge_batch(
+    proposal: Proposal, catalog: CatalogFacts | None, only_used: bool, consumers: list[Declared]
+) -> list[Judged]:
+    return [_judged(proposal, consumer, catalog, only_used) for consumer in consumers]
+
+
+def _judged(proposal: Proposal, consumer: Declared, catalog: CatalogFacts | None, only_used: bool) -> Judged:
     reference = reference_of(consumer, catalog)
     if isinstance(reference, UnknownPin):
         return Judged(
@@ -123,7 +138,7 @@ def _judged(proposal: Proposal, consumer: Declared, catalog: CatalogView | None,
 
 
 def _reads(
-    consumer: Declared, pinned: Schema, changes: Sequence[Change], catalog: CatalogView | None
+    consumer: Declared, pinned: Schema, changes: Sequence[Change], catalog: CatalogFacts | None
 ) -> ConsumerReads | None:
     """None where nothing breaks, so nobody asks what is read."""
     if not any(map(breaks_contract, changes)):

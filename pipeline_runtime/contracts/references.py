@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.errors import CatalogError, ConfigurationError, FileProblem, Problem, TableNotFound
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from pipeline_runtime.contracts.declared import Declared
     from pipeline_runtime.schema.columns import Schema
 
-__all__ = ["CatalogView", "Reference", "UnknownPin", "open_catalog", "reference_of"]
+__all__ = ["CatalogFacts", "CatalogView", "Reference", "UnknownPin", "is_recorded", "open_catalog", "reference_of"]
 
 
 @dataclass(frozen=True)
@@ -23,22 +25,30 @@ class CatalogView:
 
     table: CatalogTable | None
     archived: Callable[[int], Schema | None]
-    _cache: dict[int, Schema | None] = field(default_factory=dict, repr=False)
 
     @property
     def version(self) -> int | None:
         return None if self.table is None else self.table.version
 
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        return {} if self.table is None else self.table.parameters
+    def facts(self, pins: Iterable[int]) -> CatalogFacts:
+        """What judging consumers with these pins needs. Raises CatalogError where the catalog does not answer."""
+        if self.table is None:
+            return CatalogFacts(None, {}, {})
+        current = self.table.version
+        schemas = {
+            pin: self.table.schema if pin == current else self.archived(pin) for pin in set(pins) if pin <= current
+        }
+        return CatalogFacts(current, schemas, dict(self.table.parameters))
 
-    def schema_at(self, version: int) -> Schema | None:
-        """The columns at that version; None where the catalog cannot say. Raises CatalogError."""
-        if version not in self._cache:
-            current = self.table is not None and version == self.table.version
-            self._cache[version] = self.table.schema if current and self.table else self.archived(version)
-        return self._cache[version]
+
+@dataclass(frozen=True)
+class CatalogFacts:
+    """What the catalog said: the current version, None where it has no such table; columns by version, None where the
+    archive cannot tell; the table's Parameters."""
+
+    version: int | None
+    schemas: Mapping[int, Schema | None]
+    parameters: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -56,36 +66,51 @@ class UnknownPin:
     problems: tuple[Problem, ...] = ()
 
 
-def reference_of(consumer: Declared, catalog: CatalogView | None) -> Reference | UnknownPin:
+def is_recorded(consumer: Declared) -> bool:
+    """Whether the domain has a recorded file for the pin."""
+    return _recorded_path(consumer).exists()
+
+
+def reference_of(consumer: Declared, catalog: CatalogFacts | None) -> Reference | UnknownPin:
     """The columns that the consumer was written against: its recorded file, else the archived version.
 
-    Without a catalog the recorded file is all there is. Raises CatalogError where the catalog does not answer.
+    Without a catalog the recorded file is all there is.
     """
     ahead = _ahead(consumer, catalog)
     if ahead is not None:
         return ahead
-    at = (consumer.database, consumer.table, consumer.pin)
-    path, shown = recorded_path(consumer.domain_root, *at), recorded_path(consumer.shown_root, *at).as_posix()
-    if path.exists():
-        try:
-            return Reference(load_recorded(path, shown).schema)
-        except FileProblem as error:
-            return UnknownPin(f"{shown} cannot be read", error.problems)
+    shown = recorded_path(consumer.shown_root, consumer.database, consumer.table, consumer.pin).as_posix()
+    if is_recorded(consumer):
+        path = _recorded_path(consumer)
+        return _recorded(path, shown, path.stat().st_mtime_ns)
     if catalog is None:
         return UnknownPin(f"{shown} does not exist, and the catalog was not asked")
-    schema = catalog.schema_at(consumer.pin)
+    schema = catalog.schemas.get(consumer.pin)
     if schema is None:
         return UnknownPin(f"{shown} does not exist, and the catalog's archive does not tell v{consumer.pin}")
     return Reference(schema)
 
 
-def _ahead(consumer: Declared, catalog: CatalogView | None) -> UnknownPin | None:
+def _recorded_path(consumer: Declared) -> Path:
+    return recorded_path(consumer.domain_root, consumer.database, consumer.table, consumer.pin)
+
+
+@lru_cache(maxsize=64)
+def _recorded(path: Path, shown: str, _changed: int) -> Reference | UnknownPin:
+    """Remembered until the file changes, for the consumers of one domain share it."""
+    try:
+        return Reference(load_recorded(path, shown).schema)
+    except FileProblem as error:
+        return UnknownPin(f"{shown} cannot be read", error.problems)
+
+
+def _ahead(consumer: Declared, catalog: CatalogFacts | None) -> UnknownPin | None:
     if catalog is None:
         return None
-    if catalog.table is None:
+    if catalog.version is None:
         return UnknownPin("the catalog has no such table")
-    if consumer.pin > catalog.table.version:
-        return UnknownPin(f"the catalog has not reached v{consumer.pin}; it is at v{catalog.table.version}")
+    if consumer.pin > catalog.version:
+        return UnknownPin(f"the catalog has not reached v{consumer.pin}; it is at v{catalog.version}")
     return None
 
 

@@ -6,14 +6,13 @@ that cannot be read and one that lies where no executor would look for it are al
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path
 
+from pipeline_runtime.contracts.batches import in_batches
 from pipeline_runtime.contracts.declared import Declared, declared_in
 from pipeline_runtime.errors import DescriptorError, Problem, UsageError
 
@@ -23,9 +22,6 @@ _SUFFIXES = frozenset({".yml", ".yaml"})
 _FOLDER = "pipelines"
 #: What makes a YAML file below `pipelines/`, but not in it, a descriptor that lost its way.
 _API_GROUP = b"cordata.tech/"
-
-#: Descriptors a process takes at a time; below two such batches a second process costs more than it saves.
-_BATCH = 250
 
 
 @dataclass(frozen=True)
@@ -46,18 +42,17 @@ class Scanned:
     unreadable: tuple[Unreadable, ...]
 
 
-def scan(paths: Sequence[Path], tables: Collection[str], *, processes: int | None = None) -> list[Scanned]:
+def scan(paths: Sequence[Path], tables: Collection[str]) -> list[Scanned]:
     """The descriptors under each path that name one of `tables` (`<database>.<table>`, in lower case) as source.
 
-    `processes` is how many read at a time, by default one a processor. Raises UsageError for a path that does not
-    exist, cannot be listed or leads to no descriptor.
+    Raises UsageError for a path that does not exist, cannot be listed or leads to no descriptor.
     """
     wanted = frozenset(tables)
     found = []
     for path in dict.fromkeys(paths):
         count = 0
         kept: list[Declared | Unreadable] = []
-        for batch in _read(_descriptors(path), wanted, processes or os.cpu_count() or 1):
+        for batch in in_batches(partial(_read_batch, wanted), _descriptors(path)):
             count += batch.count
             kept += batch.kept
         if not count:
@@ -95,24 +90,7 @@ class _File:
     certain: bool
 
 
-def _read(files: Iterator[_File], wanted: frozenset[str], processes: int) -> Iterator[_Batch]:
-    """The batches in order. A batch at a time per process is in memory, however many files there are."""
-    batches = iter(lambda: list(islice(files, _BATCH)), [])
-    first = list(islice(batches, 2))
-    if len(first) < 2 or processes < 2:
-        yield from (_read_batch(batch, wanted) for batch in (*first, *batches))
-        return
-    # Not fork: the caller may have threads, whose locks a forked child would inherit locked.
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(_read_batch, batch, wanted) for batch in first]
-        while waiting:
-            waiting += [
-                pool.submit(_read_batch, batch, wanted) for batch in islice(batches, 2 * processes - len(waiting) + 1)
-            ]
-            yield waiting.pop(0).result()
-
-
-def _read_batch(files: Iterable[_File], wanted: frozenset[str]) -> _Batch:
+def _read_batch(wanted: frozenset[str], files: list[_File]) -> _Batch:
     count = 0
     kept: list[Declared | Unreadable] = []
     for file in files:

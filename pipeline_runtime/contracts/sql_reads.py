@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sqlglot import Dialect, exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
@@ -32,7 +33,12 @@ class SqlReads:
 
 def columns_read(text: str, columns: Collection[str]) -> SqlReads:
     """What the SELECT in `text` reads of `frame`, whose columns are `columns`. Never raises."""
-    known = {name.casefold() for name in columns}
+    return _judged(text, frozenset(name.casefold() for name in columns))
+
+
+@lru_cache(maxsize=64)
+def _judged(text: str, known: frozenset[str]) -> SqlReads:
+    """Remembered, for steps are shared."""
     logger = logging.getLogger("sqlglot")
     before, logger.disabled = logger.disabled, True
     try:
@@ -44,7 +50,7 @@ def columns_read(text: str, columns: Collection[str]) -> SqlReads:
         logger.disabled = before
 
 
-def _reads(text: str, known: set[str]) -> SqlReads:
+def _reads(text: str, known: frozenset[str]) -> SqlReads:
     dialect = Dialect.get_or_raise("spark")
     tokens = list(dialect.tokenize(text))
     trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
@@ -68,7 +74,7 @@ def _line_of_word(tokens: Iterable[object], name: str) -> int:
     return next(lines, 1)
 
 
-def _named(statement: exp.Expr, scopes: list[Scope], known: set[str]) -> Iterator[tuple[str, int]]:
+def _named(statement: exp.Expr, scopes: list[Scope], known: frozenset[str]) -> Iterator[tuple[str, int]]:
     """The columns of frame that are named, each with its line, 0 where the tree does not know it."""
     seen: set[int] = set()
     for scope in scopes:  # inner ones first, and a correlated column is listed in the outer one again
@@ -87,7 +93,7 @@ def _named(statement: exp.Expr, scopes: list[Scope], known: set[str]) -> Iterato
                 yield name.name.casefold(), _line(name)
 
 
-def _resolved(column: exp.Column, scope: Scope, known: set[str]) -> Iterator[tuple[str, int]]:
+def _resolved(column: exp.Column, scope: Scope, known: frozenset[str]) -> Iterator[tuple[str, int]]:
     """The column of frame that a reference means: `a`, `f.a`, or a field of it, `a.x`, `f.a.x`."""
     parts = column.parts
     first = parts[0].name.casefold()
@@ -128,7 +134,7 @@ def _is_frame(source: object) -> bool:
     return isinstance(source, exp.Table) and source.name.casefold() == _FRAME and not source.args.get("db")
 
 
-def _provides(source: object, name: str, known: set[str]) -> bool:
+def _provides(source: object, name: str, known: frozenset[str]) -> bool:
     """Whether a relation has a column of that name; a relation that does not say has not."""
     if _is_frame(source):
         return name in known

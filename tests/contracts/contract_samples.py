@@ -62,6 +62,7 @@ class Consumers:
         kind: str = "glue_table",
         sql: str | None = _SQL,
         recorded: Mapping[str, tuple[str, bool | None]] | None = COLUMNS,
+        version: int = 1,
     ) -> Path:
         """A descriptor with its SQL (a Python step where `sql` is None) and, if given, its pin's recorded columns."""
         root = self.root / domain
@@ -77,9 +78,14 @@ class Consumers:
         if recorded is not None:
             self.record(recorded, domain=domain, database=database.lower(), table=table.lower(), version=pin)
         path = root / "pipelines" / f"{name}.yml"
+        pinned = f"  schema_version: {pin}\n"
+        promised = "contract:\n  freshness_sla: PT4H\n  lf_tags: {sensitivity: high}\n"
+        if version == 2:
+            pinned = f"  contract:\n    schema_version: {pin}\n"
+            promised = "  contract:\n    freshness_sla: PT4H\n    lf_tags: {sensitivity: high}\n"
         path.write_text(
             f"""\
-apiVersion: cordata.tech/v1
+apiVersion: cordata.tech/v{version}
 kind: TransformPipeline
 metadata:
   name: {name}
@@ -89,8 +95,7 @@ source:
   kind: {kind}
   database: {database}
   table: {table}
-  schema_version: {pin}
-steps:
+{pinned}steps:
   - id: only
     {step}
 target:
@@ -98,10 +103,7 @@ target:
   database: {domain}_curated
   table: {name.replace("-", "_")}
   location: "s3://bucket/{domain}/{name}/"
-contract:
-  freshness_sla: PT4H
-  lf_tags: {{sensitivity: high}}
-expectations:
+{promised}expectations:
   suite: expectations/{name}.yml
   on_failure: block_publish
 processing:

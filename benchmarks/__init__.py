@@ -1,0 +1,1 @@
+"""What the executor costs, measured against the job that it replaces."""
