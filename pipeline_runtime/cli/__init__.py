@@ -19,6 +19,7 @@ COMMANDS = {
     "release": "release",
     "baseline": "baseline",
     "migrate": "migrate",
+    "pin": "pin",
     "compare": "compare",
     "consumers": "consumers",
     "verify": "verify",
@@ -33,6 +34,7 @@ python -m pipeline_runtime replay [run id…]         deliver lineage that could
 python -m pipeline_runtime release <run id> --by …  publish a quarantined batch after review
 python -m pipeline_runtime baseline <db.table> …    compute a baseline from a table's column
 python -m pipeline_runtime migrate <file…>          rewrite v1 descriptors to v2, comments and order kept
+python -m pipeline_runtime pin <descriptor>         pin the source's current version and record its columns
 python -m pipeline_runtime compare <one> <other> …  say what differs between two outputs, and two events
 python -m pipeline_runtime verify <event | run id>  compare a run's event with its commit and signature
 python -m pipeline_runtime ropa <folder | s3://…>   the record of processing (Art. 30 GDPR), from events

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import yaml
 
@@ -20,6 +20,7 @@ from pipeline_runtime.descriptor.text_edit import (
     line_start,
     newline,
 )
+from pipeline_runtime.descriptor.yaml_source import parse_yaml
 from pipeline_runtime.errors import DescriptorError, Problem
 
 __all__ = ["V1", "V2", "migrated", "repinned"]
@@ -54,7 +55,23 @@ def repinned(content: bytes, places: Places, version: int, shown_as: str) -> byt
 
     Raises DescriptorError where the pin is not written out in the file.
     """
-    return _edited(shown_as, content, lambda text, root: [_pin_edit(text, root, places, version)])
+    after = _edited(shown_as, content, lambda text, root: [_pin_edit(text, root, places, version)])
+    wanted, _, _ = parse_yaml(content, shown_as)
+    try:
+        found, _, _ = parse_yaml(after, shown_as)
+    except DescriptorError as error:
+        raise _by_hand(shown_as, f"the result would not be read: {error.problems[0].message}") from error
+    if found.data != _with_value(wanted.data, places.pin, version):
+        raise _by_hand(shown_as, "the result would mean something else")
+    return after
+
+
+def _with_value(data: Mapping[str, object], path: tuple[str, ...], value: object) -> dict[str, object]:
+    key, *rest = path
+    inside = data.get(key)
+    if not rest:
+        return {**data, key: value}
+    return {**data, key: _with_value(inside if isinstance(inside, dict) else {}, tuple(rest), value)}
 
 
 def _edited(shown_as: str, content: bytes, edits: Callable[[str, yaml.MappingNode], list[Edit]]) -> bytes:
