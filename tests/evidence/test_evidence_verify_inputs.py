@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -75,6 +76,29 @@ def test_a_terminal_event_that_is_not_the_delivered_one_is_found(
     run.record_delivery(EventKind.TERMINAL, receipt)
     code, out, _ = verify(capsys, keys, domain, RUN)
     assert (code, out.startswith(f"delivered event differs: TERMINAL: {'ab' * 32} was delivered")) == (1, True)
+
+
+@pytest.mark.parametrize("whole", ["honest", "gone", "changed", "of another declaration"])
+def test_the_whole_of_an_event_that_was_slimmed_must_say_the_same(
+    capsys: pytest.CaptureFixture[str], keys: Path, domain: AuditedDomain, evidence: Path, whole: str
+) -> None:
+    folder = evidence / "runs" / RUN
+    body = (folder / "terminal.json").read_bytes()
+    event = json.loads(body)
+    if whole == "of another declaration":
+        body = body.replace(b"2026-07-fraud-v3", b"2026-08-fraud-v4")
+    digest = hashlib.sha256(body).hexdigest()
+    (folder / "full").mkdir()
+    kept = folder / "full" / f"{digest}.json"
+    if whole != "gone":
+        kept.write_bytes(body + b" " if whole == "changed" else body)
+    event["run"]["facets"]["cordata_slimmed"] = {"full_sha256": digest, "dropped": ["columnLineage"]}
+    (folder / "terminal.json").write_text(json.dumps(event))
+
+    code, out, _ = verify(capsys, keys, domain, RUN)
+
+    expected = (0, "verified") if whole == "honest" else (1, "whole event differs")
+    assert (code, out.partition(":")[0], len(out.splitlines())) == (*expected, 1)
 
 
 def test_another_runs_event_under_this_run_is_found(

@@ -25,6 +25,7 @@ class ClaimedRun:
     paths from the top of the repository to SHA-256 digests, the descriptor's among them. `signed` and `dirty` are
     None where the event does not say. `code_version` is the commit that the standard facet `sourceCodeLocation`
     names. `published` says that the event has an output; `is_release` that it publishes an earlier run's batch.
+    `full_sha256` is the hash of the whole event where this one was slimmed to be sent.
     """
 
     where: str
@@ -46,6 +47,7 @@ class ClaimedRun:
     step_params: Mapping[str, str]
     published: bool
     is_release: bool
+    full_sha256: str | None
 
 
 def claimed_run(body: bytes, where: str) -> ClaimedRun:
@@ -84,6 +86,7 @@ def claimed_run(body: bytes, where: str) -> ClaimedRun:
         step_params={name: str(value) for name, value in _mapping(said, "step_params").items()},
         published=bool(event.get("outputs")),
         is_release=bool(_mapping(facets, "cordata_release")),
+        full_sha256=_full(_mapping(facets, "cordata_slimmed"), where),
     )
 
 
@@ -121,6 +124,10 @@ def _text(holder: Mapping[str, Any], key: str, where: str) -> str:
     if value is None:
         raise UsageError(f"{where}: {key} is missing or no text; this is no event of a run that can be verified")
     return value
+
+
+def _full(slimmed: Mapping[str, Any], where: str) -> str | None:
+    return _digest(slimmed.get("full_sha256"), f"{where}: full_sha256") if slimmed else None
 
 
 def _digest(value: object, what: str) -> str:

@@ -23,6 +23,7 @@ class FindingKind(str, Enum):
     DISAGREEMENT = "event and commit disagree"
     EVENTS_DISAGREE = "events disagree"
     DELIVERY_MISMATCH = "delivered event differs"
+    WHOLE_EVENT = "whole event differs"
     BAD_OBJECT = "corrupt repository"
     UNSIGNED = "unsigned commit"
     BAD_SIGNATURE = "bad signature"

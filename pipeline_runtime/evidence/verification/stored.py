@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pipeline_runtime.errors import UsageError
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
@@ -27,7 +28,7 @@ def stored_claim(run: RunEvidence) -> ClaimedRun:
 
 
 def stored_findings(run: RunEvidence, claim: ClaimedRun) -> Iterator[Finding]:
-    """Where START tells another story, or where what was delivered is not what is stored."""
+    """Where START or the whole of a slimmed event tells another story, or what was delivered is not what is stored."""
     if claim.run_id != run.run_id:
         text = f"run id: {claim.where} says {claim.run_id}"
         yield Finding(FindingKind.EVENTS_DISAGREE, text)
@@ -42,6 +43,8 @@ def stored_findings(run: RunEvidence, claim: ClaimedRun) -> Iterator[Finding]:
             if first != last:
                 text = f"{what}: START says {first}, the terminal event {last}"
                 yield Finding(FindingKind.EVENTS_DISAGREE, text)
+    if claim.full_sha256 is not None:
+        yield from _whole_event(run, claim, claim.full_sha256)
     for kind in EventKind:
         receipt, body = run.receipt(kind), run.event(kind)
         if receipt is None or body is None:
@@ -50,3 +53,16 @@ def stored_findings(run: RunEvidence, claim: ClaimedRun) -> Iterator[Finding]:
         if receipt.sha256 != stored:
             text = f"{kind.name}: {receipt.sha256} was delivered at {receipt.delivered_at}, {stored} is stored"
             yield Finding(FindingKind.DELIVERY_MISMATCH, text)
+
+
+def _whole_event(run: RunEvidence, claim: ClaimedRun, digest: str) -> Iterator[Finding]:
+    """Whether the event that was too large to be sent is kept, and says of the run what the sent one says."""
+    key = f"runs/{run.run_id}/full/{digest}.json"
+    where = run.store.describe(key)
+    body = run.store.get(key)
+    if body is None:
+        yield Finding(FindingKind.WHOLE_EVENT, f"{where} does not exist, and the event was slimmed from it")
+    elif (found := hashlib.sha256(body).hexdigest()) != digest:
+        yield Finding(FindingKind.WHOLE_EVENT, f"{where}: the event names {digest}, it is {found}")
+    elif replace(claimed_run(body, where), where=claim.where, full_sha256=digest) != claim:
+        yield Finding(FindingKind.WHOLE_EVENT, f"{where} claims another run or declaration than the event made of it")
