@@ -28,3 +28,4 @@ class RunContext:
     started_at: datetime
     nominal_time: datetime | None = None
     parent: ParentRun | None = None
+    synced: SyncedCopy | None = None

@@ -262,6 +262,14 @@ class ReleaseRefused(PipelineError):
     """There is no quarantined batch to release, or someone else is releasing it. Nothing was published."""
 
 
+class SyncFailed(PipelineError):
+    """The synced copy could not be written, or what is deployed could not be read. The release before still counts."""
+
+
+class SyncedFileChanged(PipelineError):
+    """A file of the synced copy is not what its manifest says. Nothing was read."""
+
+
 class EvidenceFailed(PipelineError, OSError):
     """The evidence prefix, a folder or an S3 prefix, cannot be read or written."""
 

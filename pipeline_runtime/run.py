@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pipeline_runtime.deployment import SparkStarter
     from pipeline_runtime.quality.result import ValidationResult
     from pipeline_runtime.readers import Reader
+    from pipeline_runtime.sync.copy import SyncedCopy
     from pipeline_runtime.writers.staged import StagedBatch
 
 __all__ = ["RunRequest", "execute", "run"]

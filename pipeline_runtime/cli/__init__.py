@@ -40,6 +40,7 @@ python -m pipeline_runtime verify <event | run id>  compare a run's event with i
 python -m pipeline_runtime ropa <folder | s3://…>   the record of processing (Art. 30 GDPR), from events
 python -m pipeline_runtime quality <dataset>        the assertion history, and the rule of three failures a week
 python -m pipeline_runtime consumers <proposal> …   which pipelines a producer's next version would break
+python -m pipeline_runtime sync <domain> s3://…     put a domain's declarations where its jobs read them
 python -m pipeline_runtime --version"""
 
 

@@ -51,6 +51,13 @@ class Git:
         except GitProblem:
             return None
 
+    def lost(self, commit: str, folders: Iterable[Path]) -> list[Path]:
+        """The files that the commit holds below these folders and the work tree does not, sorted."""
+        inside = [folder.relative_to(self.top).as_posix() for folder in folders]
+        listing = self._ask("ls-tree", "-r", "-z", "--full-tree", "--name-only", commit, "--", *inside)
+        paths = (self.top / os.fsdecode(name) for name in listing.split(b"\0") if name)
+        return sorted(path for path in paths if not os.path.lexists(path))
+
     def matches(self, commit: str, contents: Mapping[Path, bytes | None]) -> dict[Path, bool | None]:
         """For each file whether the commit holds exactly these bytes; None where it does not hold the file.
 

@@ -109,7 +109,8 @@ def _facts(git: Git, descriptor: Path, contents: Mapping[Path, bytes | None]) ->
     return GitFacts(commit=commit, signed=signed, dirty=dirty, remote_url=remote)
 
 
-def _without_credentials(remote: str | None) -> str | None:
+def without_credentials(remote: str | None) -> str | None:
+    """A remote's address without a password."""
     if remote is None or "://" not in remote:
         return remote
     parts = urlsplit(remote)
