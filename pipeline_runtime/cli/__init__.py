@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "run",
     "validate": "validate",
     "replay": "replay",
+    "lineage": "lineage",
     "release": "release",
     "baseline": "baseline",
     "migrate": "migrate",
@@ -31,6 +32,7 @@ USAGE = """\
 python -m pipeline_runtime <descriptor> [options]   run a pipeline (see `run --help`)
 python -m pipeline_runtime validate <path…>         check descriptors, SQL and suites, without an engine
 python -m pipeline_runtime replay [run id…]         deliver lineage that could not be delivered
+python -m pipeline_runtime lineage status <run id>  has DataZone processed a run's events?
 python -m pipeline_runtime release <run id> --by …  publish a quarantined batch after review
 python -m pipeline_runtime baseline <db.table> …    compute a baseline from a table's column
 python -m pipeline_runtime migrate <file…>          rewrite v1 descriptors to v2, comments and order kept
