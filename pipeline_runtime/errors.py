@@ -26,6 +26,7 @@ PipelineError
 ├── ReaderUnusable             a domain's own reader cannot be loaded, or failed
 ├── SchemaMismatch             rows that cannot be held in the pinned or declared types without loss
 ├── OutputRefused              the steps' output does not fit the target
+├── ContractBroken             the output is not what the target's contract declares
 ├── StepFailed                 a step failed while Spark analysed or ran it
 ├── PublishBlocked             the suite failed and the descriptor says block_publish
 ├── Quarantined                the suite failed and the batch went to quarantine: exit 3
@@ -52,6 +53,7 @@ __all__ = [
     "CatalogError",
     "ChangeLogRefused",
     "ConfigurationError",
+    "ContractBroken",
     "DescriptorError",
     "EngineFailed",
     "EvidenceFailed",
@@ -225,6 +227,10 @@ class SchemaMismatch(PipelineError):
 
 class OutputRefused(PipelineError):
     """The columns that the steps produce do not fit the target. Nothing was written."""
+
+
+class ContractBroken(PipelineError):
+    """The output's columns, or NULLs in them, are not what the target's contract declares. Nothing was published."""
 
 
 class StepFailed(PipelineError):

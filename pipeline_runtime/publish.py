@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.catalog import parameters
 from pipeline_runtime.catalog.lakeformation import PreviousTags, assign_tags, restore_tags
+from pipeline_runtime.catalog.lookup import find_table
 from pipeline_runtime.catalog.update import set_parameters
 from pipeline_runtime.errors import CatalogError, PolicyError, RegistrationFailed, WriteFailed
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence, Staged
 from pipeline_runtime.interrupts import uninterrupted
 from pipeline_runtime.lineage.events import RunStatus, terminal_event, to_bytes, validation_event
+from pipeline_runtime.lineage.slimming import fitted
 from pipeline_runtime.lineage.values import utc_text
+from pipeline_runtime.schema.meaning import dump_columns
 from pipeline_runtime.writers.plan import Published
 
 if TYPE_CHECKING:
     from pipeline_runtime.catalog.table import TableIdentity
     from pipeline_runtime.deployment import Deployment
     from pipeline_runtime.descriptor.model import Descriptor
+    from pipeline_runtime.lineage.provenance import Provenance
     from pipeline_runtime.progress import Progress
     from pipeline_runtime.writers.staged import StagedBatch
 
-__all__ = ["publish", "register"]
+__all__ = ["contract_parameters", "publish", "register", "release_of"]
 
 
 def publish(
@@ -58,13 +62,21 @@ def publish(
                 _restored(deployment, batch, previous)
             raise
         progress.learn(published=published, tags=tags)
-        register(pipeline, identity, deployment)
+        register(pipeline, identity, deployment, progress.facts.provenance)
 
 
-def register(pipeline: Descriptor, identity: TableIdentity, deployment: Deployment) -> None:
-    """Writes the published contract to the table's Parameters. Raises RegistrationFailed."""
+def register(
+    pipeline: Descriptor, identity: TableIdentity, deployment: Deployment, declaration: Provenance | None
+) -> None:
+    """Writes the published contract to the table's Parameters, with the pipeline as producer of its schema.
+
+    The release is the commit that carried `declaration` when the columns were first published as they are declared
+    now; without git there is none. Raises RegistrationFailed.
+    """
     try:
-        set_parameters(deployment.glue, identity, _contract(pipeline))
+        found = find_table(deployment.glue, database=identity.database, table=identity.table, region=identity.region)
+        held = {} if found is None else found.get("Parameters", {})
+        set_parameters(deployment.glue, identity, contract_parameters(pipeline, release_of(declaration), held))
     except CatalogError as error:
         raise RegistrationFailed(
             f"{identity.fqn} is published, but its contract is not registered: {error} Run again to register it."
@@ -72,18 +84,17 @@ def register(pipeline: Descriptor, identity: TableIdentity, deployment: Deployme
 
 
 def _foresee(batch: StagedBatch, tags: Mapping[str, str], evidence: RunEvidence, progress: Progress) -> None:
-    """Keeps the events that are due once the batch is published: a run that is killed then cannot say them.
-
-    Without what the lineage listener saw, which is not read before the run has ended.
-    """
+    """Keeps the events that are due once the batch is published: a run that is killed then cannot say them."""
     published = Published(
         batch.plan.identity, batch.rows, batch.partitions, batch.snapshot_id, replaced=not batch.is_empty
     )
     facts = replace(progress.facts, published=published, tags={} if batch.is_empty else tags)
     now = datetime.now(UTC)
-    evidence.foresee(EventKind.TERMINAL, to_bytes(terminal_event(facts, RunStatus.COMPLETE, at=now)))
+    complete = to_bytes(terminal_event(facts, RunStatus.COMPLETE, at=now))
+    evidence.foresee(EventKind.TERMINAL, fitted(complete, evidence.keep_full))
     if facts.result is not None:
-        evidence.foresee(EventKind.OTHER, to_bytes(validation_event(facts, RunStatus.COMPLETE, at=now)))
+        verdict = to_bytes(validation_event(facts, RunStatus.COMPLETE, at=now))
+        evidence.foresee(EventKind.OTHER, fitted(verdict, evidence.keep_full))
 
 
 def _check_open(evidence: RunEvidence, identity: TableIdentity) -> None:
@@ -114,10 +125,27 @@ def _restored(deployment: Deployment, batch: StagedBatch, previous: PreviousTags
         return
 
 
-def _contract(pipeline: Descriptor) -> dict[str, str | None]:
+def release_of(declaration: Provenance | None) -> str | None:
+    """What a pipeline's release is called: the commit of its files, marked where they differ from it."""
+    if declaration is None or declaration.git.commit is None:
+        return None
+    return declaration.git.commit + ("-dirty" if declaration.git.dirty else "")
+
+
+def contract_parameters(pipeline: Descriptor, release: str | None, held: Mapping[str, str]) -> dict[str, str | None]:
+    """The Parameters that tell a product's contract; `held` are those that its table has now.
+
+    A release that changed no column is not the one that published them.
+    """
+    name = pipeline.metadata.name
+    columns = dump_columns(pipeline.contract.columns) if pipeline.contract.columns else None
+    as_before = held.get(parameters.PUBLISHED_BY) == name and held.get(parameters.COLUMNS) == columns
     return {
         parameters.FRESHNESS_SLA: pipeline.contract.freshness_sla,
         parameters.DOMAIN: pipeline.metadata.domain,
-        parameters.PIPELINE: pipeline.metadata.name,
+        parameters.PIPELINE: name,
         parameters.OWNER: pipeline.metadata.owner,
+        parameters.COLUMNS: columns,
+        parameters.PUBLISHED_BY: name,
+        parameters.PUBLISHED_RELEASE: (as_before and held.get(parameters.PUBLISHED_RELEASE)) or release,
     }

@@ -43,6 +43,7 @@ from pipeline_runtime.readers.parquet_source import prepared
 from pipeline_runtime.reporter import Reporter
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers import WRITERS
+from pipeline_runtime.writers.contract import check_declared, check_not_null
 from pipeline_runtime.writers.output import output_schema
 from pipeline_runtime.writers.plan import QUARANTINE_SUFFIX, TargetPlan
 from pipeline_runtime.writers.quarantine import RUN_ID
@@ -142,7 +143,9 @@ def _execute(
         spark = session.start(warehouse=plan.target.warehouse, foreign_accounts=(), endpoint=deployment.endpoint)
     quarantine = read_glue_table(spark, plan.source, OWN_CATALOG)
     rows = quarantine.where(F.col(RUN_ID) == batch.run_id).select(*(quoted(name) for name in batch.columns))
-    progress.learn(written_schema=output_schema(rows.schema, plan.target))
+    output, promised = output_schema(rows.schema, plan.target), loaded.descriptor.contract.columns
+    check_declared(output, promised, plan.target.identity.fqn)
+    progress.learn(written_schema=output)
     tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence, deployment.owner)
     staged = WRITERS[plan.target.kind](tools, rows, plan.target, progress.facts.context.run_id)
     with discarded_on_failure(staged):
@@ -150,6 +153,7 @@ def _execute(
             raise ReleaseRefused(f"{batch.table} holds no rows of run {batch.run_id} any more; nothing to release")
         left = "" if batch.rows in (None, staged.rows) else f", of {batch.rows:,} that the run had left there"
         trace.stage("read", f"{batch.table} {staged.rows:,} rows{left}", rows=staged.rows)
+        check_not_null(staged.audit_frame(), promised, plan.target.identity.fqn)
         progress.learn(result=batch.result)
         publish(staged, loaded.descriptor, plan.tags, deployment, evidence, progress)
     trace.stage("write", f"{plan.target.identity.fqn} {plan.target.kind}", rows=staged.rows)
@@ -265,7 +269,7 @@ def _closed(
     if progress.facts.published is None:
         reporter.ended(EngineFailed("the process that released the batch was killed before it had published"))
         return False
-    register(loaded.descriptor, plan.target.identity, deployment)
+    register(loaded.descriptor, plan.target.identity, deployment, progress.facts.provenance)
     progress.learn(result=batch.result, tags=plan.tags)
     reporter.ended(None)
     return True

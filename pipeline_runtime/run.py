@@ -39,6 +39,7 @@ from pipeline_runtime.steps import STEPS, bindings
 from pipeline_runtime.steps.plan_guard import check_plan
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers import WRITERS
+from pipeline_runtime.writers.contract import check_declared, check_not_null
 from pipeline_runtime.writers.output import output_schema
 from pipeline_runtime.writers.quarantine import write_quarantine
 from pipeline_runtime.writers.staged import WriterTools, discarded_on_failure
@@ -108,14 +109,20 @@ def execute(
     spark = _start(session, plan, deployment, trace)
     frame, counts, warnings = _frame(spark, pipeline, plan, reader, bound, deployment)
     _check_output(frame, plan)
-    progress.learn(written_schema=output_schema(frame.schema, plan.target), origins=origins_of(frame))
+    output, promised = output_schema(frame.schema, plan.target), pipeline.contract.columns
+    check_declared(output, promised, pipeline.target.fqn)
+    progress.learn(written_schema=output, origins=origins_of(frame))
     tools = WriterTools(spark, deployment.glue, deployment.s3, deployment.evidence, deployment.owner)
     batch = WRITERS[pipeline.target.kind](tools, frame, plan.target, progress.facts.context.run_id)
     with discarded_on_failure(batch):
         _trace_rows(trace, spark, pipeline, plan, counts, deployment, progress)
         for warning in warnings():
             trace.stage("WARNING", warning)
-        result = validate(batch.audit_frame(), plan.suite)
+        rows = batch.audit_frame()
+        check_not_null(rows, promised, pipeline.target.fqn)
+        if promised:
+            trace.stage("contract", f"{pipeline.target.fqn} {len(promised)} columns as declared")
+        result = validate(rows, plan.suite)
         progress.learn(result=result)
         _judge(tools, pipeline, plan, batch, result, progress, trace)
         publish(batch, pipeline, plan.tags, deployment, evidence, progress)
