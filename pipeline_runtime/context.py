@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipeline_runtime.sync.copy import SyncedCopy
 
 __all__ = ["ParentRun", "RunContext"]
 
@@ -20,7 +24,10 @@ class ParentRun:
 
 @dataclass(frozen=True)
 class RunContext:
-    """One run. Times are aware and UTC; `run_id` is a UUID; `domain_root` is where the descriptor's paths start."""
+    """One run. Times are aware and UTC; `run_id` is a UUID; `domain_root` is where the descriptor's paths start.
+
+    `synced` is the copy of the repository that the descriptor lies in, None where it lies in a checkout.
+    """
 
     run_id: str
     descriptor_path: Path

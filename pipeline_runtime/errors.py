@@ -5,7 +5,8 @@ PipelineError
 │   ├── DescriptorError        every problem of a descriptor file at once
 │   │   └── UnknownApiVersion
 │   ├── ProposalError          every problem of a producer's proposal at once
-│   └── ConfigurationError     a setting of the deployment is missing or wrong
+│   ├── ConfigurationError     a setting of the deployment is missing or wrong
+│   └── SyncRefused            a domain's repository cannot be synced as it is
 ├── FileProblem                a file the descriptor names is missing, unreadable or outside its domain
 ├── SuiteError                 the expectation suite or a baseline is wrong
 ├── SqlRefused                 a step's SQL is not one plain SELECT over `frame`, or its parameters do not fit
@@ -33,6 +34,8 @@ PipelineError
 ├── WriteFailed                the write failed; nothing was published
 ├── RegistrationFailed         the data is published, its registration is not
 ├── ReleaseRefused             there is nothing to release, or someone else is releasing it
+├── SyncFailed                 the synced copy could not be written; the one before it still counts
+├── SyncedFileChanged          a file of the synced copy is not what its manifest says
 ├── EvidenceFailed             the evidence prefix cannot be read or written
 ├── RunInterrupted             SIGTERM or an interrupt from the keyboard
 └── EngineFailed               anything else: Spark, Python, the network
@@ -79,6 +82,9 @@ __all__ = [
     "SqlRefused",
     "StepFailed",
     "SuiteError",
+    "SyncFailed",
+    "SyncRefused",
+    "SyncedFileChanged",
     "TableNotFound",
     "TagsRefused",
     "UnknownApiVersion",
@@ -138,6 +144,10 @@ class ProposalError(_ManyProblems, UsageError):
 
 class ConfigurationError(UsageError):
     """A setting of the deployment is missing or wrong."""
+
+
+class SyncRefused(UsageError):
+    """The repository is invalid, not a commit, or not covered by what is deployed. Nothing was synced."""
 
 
 class FileProblem(_ManyProblems):

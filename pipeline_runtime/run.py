@@ -58,12 +58,13 @@ __all__ = ["RunRequest", "execute", "run"]
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What the command line asks for. Times are aware and UTC."""
+    """What the command line asks for. Times are aware and UTC; `synced` is the copy that the descriptor lies in."""
 
     descriptor: Path
     run_id: str
     nominal_time: datetime | None = None
     parent: ParentRun | None = None
+    synced: SyncedCopy | None = None
 
 
 def run(
@@ -95,11 +96,14 @@ def execute(
 ) -> None:
     """The order of work. Returns where the batch is published; raises the PipelineError that says why it is not."""
     pipeline = loaded.descriptor
+    synced = progress.facts.context.synced
+    if synced is not None:
+        synced.check()
     plan = preflight(loaded, named_files(loaded), deployment, trace)
     progress.learn(
         source=plan.source,
         target=plan.target,
-        provenance=provenance(loaded.path, plan.files, domain_root=loaded.domain_root),
+        provenance=provenance(loaded.path, plan.files, domain_root=loaded.domain_root, synced=synced),
     )
     start_import()
     bound = {
@@ -143,10 +147,11 @@ def _first_facts(request: RunRequest, loaded: LoadedDescriptor, environ: Mapping
             started_at=datetime.now(UTC),
             nominal_time=request.nominal_time,
             parent=request.parent,
+            synced=request.synced,
         ),
         descriptor=loaded.descriptor,
         engine=engine_of(environ),
-        provenance=provenance(loaded.path, named, domain_root=loaded.domain_root),
+        provenance=provenance(loaded.path, named, domain_root=loaded.domain_root, synced=request.synced),
     )
 
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "lineage": "lineage",
     "release": "release",
     "baseline": "baseline",
+    "sync": "sync",
     "migrate": "migrate",
     "pin": "pin",
     "compare": "compare",

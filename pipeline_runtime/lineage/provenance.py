@@ -7,11 +7,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pipeline_runtime.lineage.git import Git, GitProblem
 
-__all__ = ["GitFacts", "Provenance", "provenance", "web_url"]
+if TYPE_CHECKING:
+    from pipeline_runtime.sync.copy import SyncedCopy
+
+__all__ = ["GitFacts", "Provenance", "provenance", "web_url", "without_credentials"]
 
 _SCP_REMOTE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?!//)(?P<path>[^:]+)")
 
@@ -49,22 +53,26 @@ class Provenance:
 
 
 def provenance(
-    descriptor_path: Path, named_files: Iterable[Path], *, domain_root: Path, git_seconds: float = 5.0
+    descriptor_path: Path,
+    named_files: Iterable[Path],
+    *,
+    domain_root: Path,
+    synced: SyncedCopy | None = None,
+    git_seconds: float = 5.0,
 ) -> Provenance:
     """Hashes the descriptor and the files it names, and asks git about them, for `git_seconds` at most a question.
 
-    Never fails for git's sake: a missing git, a missing or foreign repository end up in `GitFacts.reason`.
+    Of a synced copy, its manifest tells what git would have told in the checkout that was synced. Never fails for
+    git's sake: a missing git, a missing or foreign repository end up in `GitFacts.reason`.
     Raises OSError where the descriptor itself cannot be read.
     """
     descriptor, root = descriptor_path.resolve(), domain_root.resolve()
     contents: dict[Path, bytes | None] = {path.resolve(): _read(path) for path in named_files}
     contents[descriptor] = descriptor.read_bytes()
-    try:
-        git = Git.of(descriptor.parent, git_seconds)
-    except GitProblem as problem:
-        top, facts = root, GitFacts(reason=str(problem))
+    if synced is not None:
+        top, facts = synced.top, _synced_facts(synced, descriptor, contents)
     else:
-        top, facts = git.top, _facts(git, descriptor, contents)
+        top, facts = _asked_facts(root, descriptor, contents, git_seconds)
     hashes = {
         _relative(path, top): hashlib.sha256(data).hexdigest() for path, data in contents.items() if data is not None
     }
@@ -95,14 +103,33 @@ def web_url(remote: str | None) -> str | None:
     return f"https://{host}/{path}" if host and path else None
 
 
-def _facts(git: Git, descriptor: Path, contents: Mapping[Path, bytes | None]) -> GitFacts:
+def _asked_facts(
+    root: Path, descriptor: Path, contents: Mapping[Path, bytes | None], git_seconds: float
+) -> tuple[Path, GitFacts]:
+    """The top that paths start at, and what git says; the domain root where there is no repository."""
     try:
-        remote = _without_credentials(git.remote_url())
+        git = Git.of(descriptor.parent, git_seconds)
+    except GitProblem as problem:
+        return root, GitFacts(reason=str(problem))
+    try:
+        remote = without_credentials(git.remote_url())
         commit = git.head()
         committed = git.matches(commit, contents)
         signed = git.is_signed(commit)
     except GitProblem as problem:
-        return GitFacts(reason=str(problem))
+        return git.top, GitFacts(reason=str(problem))
+    return git.top, _facts(descriptor, commit, signed, remote, committed)
+
+
+def _synced_facts(synced: SyncedCopy, descriptor: Path, contents: Mapping[Path, bytes | None]) -> GitFacts:
+    manifest = synced.manifest
+    committed = synced.matches(contents)
+    return _facts(descriptor, manifest.commit, manifest.signed, manifest.remote_url, committed)
+
+
+def _facts(
+    descriptor: Path, commit: str, signed: bool, remote: str | None, committed: Mapping[Path, bool | None]
+) -> GitFacts:
     dirty = not all(committed.values())
     if committed[descriptor] is None:
         return GitFacts(dirty=True, remote_url=remote, reason=f"the descriptor is not in commit {commit}")
