@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact publish test test-full check lint types setup lock clean
+.PHONY: help run up down drift artefact adapter publish test test-full check lint types setup lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -45,11 +45,8 @@ drift: up ## A new column arrives at the source: the run stops before it reads
 artefact: setup ## Build the executor's release: zip, script, wheel, wheel archives, JARs, manifest
 	@$(PY) -m artefact build
 
-publish: setup ## Put the release under DESTINATION=s3://bucket/prefix; never over another
-	@$(PY) -m artefact publish $(or $(DESTINATION),$(error set DESTINATION=s3://bucket/prefix))
-
-artefact: setup ## Build the executor's release: zip, script, wheel, wheel archives, JARs, manifest
-	@$(PY) -m artefact build
+adapter: setup ## Build the zip of the lineage adapter's Lambda functions
+	@$(PY) -m artefact adapter
 
 publish: setup ## Put the release under DESTINATION=s3://bucket/prefix; never over another
 	@$(PY) -m artefact publish $(or $(DESTINATION),$(error set DESTINATION=s3://bucket/prefix))

@@ -2,6 +2,7 @@
 
     python -m artefact build [--into dist/artefact] [--engine 5.1]…
     python -m artefact publish s3://bucket/prefix [--from dist/artefact]
+    python -m artefact adapter [--into dist]
     python -m artefact lock
 
 `build` makes a release of this checkout, `publish` puts it under <prefix>/pipeline-runtime/<version>/, `lock` resolves
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from artefact.adapter import write_adapter_zip
 from artefact.build import build_release
 from artefact.errors import ArtefactError
 from artefact.publish import publish
@@ -34,6 +36,8 @@ def main(argv: Sequence[str]) -> int:
                 _build(arguments)
             case "publish":
                 _publish(arguments)
+            case "adapter":
+                print(write_adapter_zip(arguments.root, arguments.into))
             case "lock":
                 _lock()
     except (ArtefactError, ConfigurationError) as error:
@@ -83,6 +87,9 @@ def _parser() -> argparse.ArgumentParser:
         "--from", dest="folder", type=Path, default=ROOT / "dist" / "artefact", help="the release's folder"
     )
     put.add_argument("--allow-dirty", action="store_true", help="also a build that is no commit's")
+    adapter = commands.add_parser("adapter", help="make the zip of the lineage adapter's Lambda functions")
+    adapter.add_argument("--root", type=Path, default=ROOT, help="the checkout [this one]")
+    adapter.add_argument("--into", type=Path, default=ROOT / "dist", help="the folder [dist]")
     commands.add_parser("lock", help="resolve the Python packages of each Glue version again")
     return parser
 
