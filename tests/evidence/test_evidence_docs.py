@@ -49,3 +49,14 @@ def test_the_commands_print_what_the_page_shows(folder: Path) -> None:
 def test_every_finding_is_explained() -> None:
     explained = re.findall(r"^\| `([^`]+)` \|", TEXT, re.MULTILINE)
     assert sorted(explained) == sorted(kind.value for kind in FindingKind)
+
+
+def test_an_auditor_s_machine_needs_neither_an_engine_nor_aws() -> None:
+    heavy = ("pyspark", "great_expectations", "openlineage", "boto3", "botocore", "sqlglot")
+    script = (
+        "import sys\n"
+        "from pipeline_runtime.cli import quality, ropa, verify\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

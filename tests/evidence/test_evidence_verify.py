@@ -394,6 +394,23 @@ def test_a_gpg_key_that_has_expired_since_the_run_still_vouches_for_it(
     assert audit(domain.event(), *options)[0] == 0
 
 
+def test_a_signing_subkey_that_had_expired_is_found_though_its_primary_key_is_valid(
+    audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path
+) -> None:
+    primary = gpg_home.new_key("subkey")
+    subkey = ("--passphrase", "", "--pinentry-mode", "loopback", "--quick-add-key", primary, "ed25519", "sign")
+    gpg_home.gpg(*subkey, "20260601T000000", at="20260102T000000")
+    domain.signing = gpg_home.signing(primary)
+    domain.commit()
+
+    options = ("--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, primary))
+
+    code, lines = audit(domain.event(), *options)
+    assert (code, kinds(lines)) == (1, ["expired key"]), lines
+    assert primary not in lines[0]
+    assert audit(domain.event(), *options, "--at", "2026-05-01T00:00:00Z")[0] == 0
+
+
 def test_a_revoked_gpg_key_vouches_for_nothing(
     audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path
 ) -> None:
