@@ -16,6 +16,7 @@ PipelineError
 │   ├── PinNotRetrievable      nothing records what the pinned version looked like
 │   ├── PinAhead               the pin is newer than the catalog
 │   ├── SchemaDrift            the columns are not those of the pin
+│   ├── VersionDeprecated      the pinned version's last day is over
 │   ├── ForeignTarget          the target lives in another account's catalog
 │   └── CatalogConflict        others kept changing the table while we tried to
 ├── PolicyError                LF-tags
@@ -91,6 +92,7 @@ __all__ = [
     "UnknownTagKey",
     "UnknownTagValue",
     "UsageError",
+    "VersionDeprecated",
     "WriteFailed",
 ]
 
@@ -193,6 +195,10 @@ class SchemaDrift(CatalogError):
         self.diff = diff
         self.pinned_version = pinned_version
         self.current_version = current_version
+
+
+class VersionDeprecated(CatalogError):
+    """The producer keeps the pinned version readable until a day that is over. Nothing was read."""
 
 
 class ForeignTarget(CatalogError):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline_runtime.catalog.deprecation import deprecation_text
 from pipeline_runtime.catalog.glue import described
 from pipeline_runtime.catalog.lakeformation import read_ontology, resolve_tags
 from pipeline_runtime.catalog.locations import normal_location
@@ -88,6 +89,9 @@ def _source(loaded: LoadedDescriptor, deployment: Deployment, trace: Trace) -> P
         trace.stage("schema", f"{source.fqn} pinned v{drift.pinned_version}, catalog v{drift.current_version}")
         raise
     trace.stage("schema", f"{source.fqn} {pin_text(pinned)} OK")
+    if pinned.deprecation is not None:
+        warning = deprecation_text(source.fqn, source.schema_version, pinned.deprecation, over=False)
+        trace.stage("schema", f"WARNING {warning}", deprecated_after=str(pinned.deprecation.after))
     if source.kind == "jdbc":
         return with_endpoint(pinned, deployment.glue, deployment.secrets)
     return prepared(pinned, source.kind, deployment.glue)

@@ -7,14 +7,16 @@ append.
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.catalog.answers import named
+from pipeline_runtime.catalog.deprecation import Deprecation, deprecation_of, deprecation_text
 from pipeline_runtime.catalog.glue import archived_schema, describe_table
 from pipeline_runtime.catalog.parameters import PUBLISHED_BY, PUBLISHED_RELEASE
 from pipeline_runtime.catalog.table import CatalogTable, PinnedSource
-from pipeline_runtime.errors import PinAhead, PinNotRetrievable, SchemaDrift
+from pipeline_runtime.errors import PinAhead, PinNotRetrievable, SchemaDrift, VersionDeprecated
 from pipeline_runtime.schema.diff import SchemaDiff, diff
 from pipeline_runtime.schema.recorded import RecordedSchema, load_recorded, recorded_path
 
@@ -29,13 +31,21 @@ __all__ = ["pin_text", "resolve_pin"]
 
 
 def resolve_pin(
-    source: Source, domain_root: Path, glue: GlueClient, s3: S3Client, region: str, catalog_id: str | None = None
+    source: Source,
+    domain_root: Path,
+    glue: GlueClient,
+    s3: S3Client,
+    region: str,
+    catalog_id: str | None = None,
+    *,
+    today: date | None = None,
 ) -> PinnedSource:
     """The source with the schema that its pin names, once that is what the catalog holds now.
 
-    The pinned schema is the recorded file in the domain, else the archived table version. Raises SchemaDrift
-    where the columns differ, PinAhead where the catalog has not reached the pin, PinNotRetrievable where
-    nothing says what it meant, TableNotFound, CatalogError, FileProblem for a broken recorded file.
+    The pinned schema is the recorded file in the domain, else the archived table version. `today` is the day in UTC
+    that a deprecation is held against. Raises SchemaDrift where the columns differ, PinAhead where the catalog has
+    not reached the pin, PinNotRetrievable where nothing says what it meant, VersionDeprecated where its last day is
+    over, TableNotFound, CatalogError, FileProblem for a broken recorded file.
     """
     table = describe_table(glue, s3, database=source.database, table=source.table, region=region, catalog_id=catalog_id)
     if source.schema_version > table.version:
@@ -58,6 +68,7 @@ def resolve_pin(
         pinned_version=source.schema_version,
         published_by=producer,
         published_release=release,
+        deprecation=_deprecation(source, table, today or datetime.now(UTC).date()),
     )
 
 
@@ -67,6 +78,13 @@ def pin_text(source: PinnedSource) -> str:
     if pinned == current:
         return f"pinned v{pinned}, catalog v{current}"
     return f"catalog v{current}, schema unchanged since v{pinned}"
+
+
+def _deprecation(source: Source, table: CatalogTable, today: date) -> Deprecation | None:
+    found = deprecation_of(table.parameters, source.schema_version, source.fqn)
+    if found is not None and today > found.after:
+        raise VersionDeprecated(deprecation_text(source.fqn, source.schema_version, found, over=True))
+    return found
 
 
 def _recorded(source: Source, domain_root: Path) -> RecordedSchema | None:

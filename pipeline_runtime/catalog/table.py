@@ -10,6 +10,7 @@ from pipeline_runtime.schema.columns import Schema
 
 if TYPE_CHECKING:
     from pipeline_runtime.catalog.connections import JdbcEndpoint
+    from pipeline_runtime.catalog.deprecation import Deprecation
 
 __all__ = ["QUARANTINE_SUFFIX", "CatalogTable", "Partition", "PinnedSource", "TableIdentity"]
 
@@ -88,7 +89,8 @@ class PinnedSource:
 
     `pinned` is the reference schema that the pin names; `table` what the catalog holds now. `partitions` are
     those registered then; empty where the reader does not go by registered partitions. `jdbc` is the database
-    behind a source of kind `jdbc`, None for every other kind.
+    behind a source of kind `jdbc`, None for every other kind. `deprecation` is until when the pinned version stays
+    readable, None where nobody deprecated it.
     """
 
     table: CatalogTable
@@ -98,3 +100,4 @@ class PinnedSource:
     published_release: str | None = None
     partitions: tuple[Partition, ...] = ()
     jdbc: JdbcEndpoint | None = None
+    deprecation: Deprecation | None = None

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline_runtime.errors import CatalogError, ConfigurationError, FileProblem, Problem, TableNotFound
+from pipeline_runtime.errors import ConfigurationError, FileProblem, Problem, TableNotFound
 from pipeline_runtime.schema.recorded import load_recorded, recorded_path
 
 if TYPE_CHECKING:
+    from mypy_boto3_glue import GlueClient
+    from mypy_boto3_s3 import S3Client
+
     from pipeline_runtime.catalog.table import CatalogTable
     from pipeline_runtime.contracts.declared import Declared
     from pipeline_runtime.schema.columns import Schema
 
-__all__ = ["CatalogFacts", "CatalogView", "Reference", "UnknownPin", "is_recorded", "open_catalog", "reference_of"]
+__all__ = [
+    "CatalogFacts",
+    "CatalogView",
+    "Clients",
+    "Reference",
+    "UnknownPin",
+    "connected",
+    "is_recorded",
+    "open_catalog",
+    "reference_of",
+]
 
 
 @dataclass(frozen=True)
@@ -114,34 +128,51 @@ def _ahead(consumer: Declared, catalog: CatalogFacts | None) -> UnknownPin | Non
     return None
 
 
-def open_catalog(database: str, table: str, catalog_id: str | None = None) -> CatalogView:
-    """The table in the Glue Data Catalog that the environment's credentials and region lead to.
+@dataclass(frozen=True)
+class Clients:
+    """The catalog, the store that holds Iceberg's metadata files, and their region."""
 
-    A table that does not exist yet is an answer; no credentials, no region or no connection is a CatalogError
-    or ConfigurationError.
+    glue: GlueClient
+    s3: S3Client
+    region: str
+
+
+@contextmanager
+def connected() -> Iterator[Clients]:
+    """Clients for the credentials and the region that the environment names.
+
+    Inside the block a catalog that cannot be reached is a ConfigurationError, as are missing credentials or region.
     """
     import boto3
     from botocore.exceptions import BotoCoreError
 
     from pipeline_runtime.catalog.account import job_region
-    from pipeline_runtime.catalog.glue import archived_schema, describe_table
 
     try:
         session = boto3.Session()
         region = job_region(session)
-        glue = session.client("glue", region_name=region)
-        s3 = session.client("s3", region_name=region)
+        glue, s3 = session.client("glue", region_name=region), session.client("s3", region_name=region)
+        yield Clients(glue, s3, region)
+    except BotoCoreError as error:
+        raise ConfigurationError(f"the catalog cannot be asked: {error}") from error
+
+
+def open_catalog(database: str, table: str, catalog_id: str | None = None) -> CatalogView:
+    """The table in the Glue Data Catalog that the environment's credentials and region lead to.
+
+    A table that does not exist yet is an answer. Raises CatalogError, ConfigurationError.
+    """
+    from pipeline_runtime.catalog.glue import archived_schema, describe_table
+
+    with connected() as clients:
+        glue, s3, region = clients.glue, clients.s3, clients.region
         try:
             found = describe_table(glue, s3, database=database, table=table, region=region, catalog_id=catalog_id)
         except TableNotFound:
             return CatalogView(None, lambda _version: None)
-    except BotoCoreError as error:
-        raise ConfigurationError(f"the catalog cannot be asked: {error}") from error
 
     def archived(version: int) -> Schema | None:
-        try:
-            return archived_schema(glue, s3, found.identity, version)
-        except BotoCoreError as error:
-            raise CatalogError(f"the catalog cannot be asked: {error}") from error
+        with connected() as again:
+            return archived_schema(again.glue, again.s3, found.identity, version)
 
     return CatalogView(found, archived)
