@@ -16,6 +16,7 @@ from pipeline_runtime.errors import (
 )
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.interrupts import Interrupt
+from pipeline_runtime.lineage.children import child_events
 from pipeline_runtime.lineage.delivery import open_delivery
 from pipeline_runtime.lineage.emitter import Emitter
 from pipeline_runtime.lineage.events import RunStatus, start_event, terminal_event, validation_event
@@ -67,6 +68,8 @@ class Reporter:
             self._trace.stage(
                 "emit", f"OTHER → {self._sink(EventKind.OTHER)} assertions={len(facts.result.assertions)}"
             )
+        if self._deployment.lineage.children and outcome.won:
+            self._emitter.children(lambda: child_events(facts, status))
         if isinstance(error, Quarantined):
             self._tell_owner(error)
         self._summary(error, status, event_type)

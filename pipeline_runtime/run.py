@@ -129,6 +129,8 @@ def execute(
         result = validate(rows, plan.suite)
         progress.learn(result=result)
         _judge(tools, pipeline, plan, batch, result, progress, trace)
+        # The write is over; whoever has to say in our place that this was published, can then say of what.
+        progress.learn(witness=session.listened(engine_answers=True))
         publish(batch, pipeline, plan.tags, deployment, evidence, progress)
     _trace_write(trace, pipeline, progress)
 

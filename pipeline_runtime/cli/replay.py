@@ -11,9 +11,9 @@ from pipeline_runtime.errors import ConfigurationError, EvidenceFailed, UsageErr
 from pipeline_runtime.evidence.runs import RunEvents, RunEvidence, events_by_run
 from pipeline_runtime.evidence.s3 import evidence_client
 from pipeline_runtime.evidence.store import EvidenceStore, open_store
-from pipeline_runtime.lineage.delivery import Delivered, open_delivery
+from pipeline_runtime.lineage.delivery import Delivered, Delivery, open_delivery
 from pipeline_runtime.lineage.limits import size_problem
-from pipeline_runtime.lineage.outbox import deliver
+from pipeline_runtime.lineage.outbox import deliver, deliver_children
 from pipeline_runtime.lineage.settings import Destination, LineageSettings
 
 __all__ = ["main"]
@@ -73,7 +73,15 @@ def _replay_run(run: RunEvidence, events: RunEvents, destination: Destination, *
         else:
             complete = False
             _say(f"{run.run_id} {kind.name}: not delivered: {outcome.reason}")
+    if events.has_children_due and delivery is not None:
+        complete &= _replay_children(run, delivery)
     return complete
+
+
+def _replay_children(run: RunEvidence, delivery: Delivery) -> bool:
+    count, delivered, reason = deliver_children(run, delivery)
+    _say(f"{run.run_id} child runs: {delivered} of {count} events delivered" + (f": {reason}" if reason else ""))
+    return reason is None
 
 
 def _settings(arguments: argparse.Namespace) -> LineageSettings:

@@ -10,6 +10,8 @@
     runs/<run id>/foreseen/<event>.json  the terminal event and the OTHER that follow once that is published
     runs/<run id>/refused.json           why the run ended before any event (exit 2)
     runs/<run id>/listener/events.jsonl  what the Spark listener saw
+    runs/<run id>/listener/children.jsonl what of it is sent as child runs, where the deployment asks for that
+    runs/<run id>/listener/children.delivered.json the receipt of its delivery
 
 Events are written once and never replaced: what is stored is what is delivered, now or by `replay`.
 """
@@ -31,6 +33,8 @@ __all__ = ["Claim", "EventKind", "Receipt", "RunEvents", "RunEvidence", "Staged"
 
 _ROOT = "runs/"
 _LISTENER_EVENTS = "listener/events.jsonl"
+_CHILDREN = "listener/children.jsonl"
+_CHILDREN_RECEIPT = "listener/children.delivered.json"
 
 
 class EventKind(str, Enum):
@@ -78,11 +82,15 @@ class Staged:
 
 @dataclass(frozen=True)
 class RunEvents:
-    """Which events of a run are stored, delivered and parked, as the prefix's listing tells."""
+    """Which events of a run are stored, delivered and parked, as the prefix's listing tells.
+
+    `has_children_due` says that events of child runs are kept and not delivered.
+    """
 
     stored: tuple[EventKind, ...]
     delivered: frozenset[EventKind]
     parked: frozenset[EventKind]
+    has_children_due: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,6 +210,19 @@ class RunEvidence:
     def listener_events(self) -> bytes | None:
         return self.store.get(self._key(_LISTENER_EVENTS))
 
+    def keep_children(self, bodies: Iterable[bytes]) -> None:
+        """The events of child runs, as they are to be sent."""
+        self.store.put(self._key(_CHILDREN), b"".join(body + b"\n" for body in bodies))
+
+    def children(self) -> tuple[bytes, ...]:
+        """The events of child runs, in their order; none where none are to be sent."""
+        return tuple((self.store.get(self._key(_CHILDREN)) or b"").splitlines())
+
+    def record_children(self, count: int, delivered_at: str, destination: str) -> None:
+        """The receipt of the child runs' delivery; `delivered_at` is ISO 8601, Z."""
+        record = {"events": count, "delivered_at": delivered_at, "destination": destination}
+        self._write(_CHILDREN_RECEIPT, record)
+
     def where(self, kind: EventKind) -> str:
         """Where a person finds the event."""
         return self.store.describe(self._key(f"{kind.value}.json"))
@@ -233,4 +254,9 @@ def _events(names: set[str]) -> RunEvents:
     def marked(suffix: str) -> list[EventKind]:
         return [kind for kind in EventKind if kind.value + suffix in names]
 
-    return RunEvents(tuple(marked(".json")), frozenset(marked(".delivered.json")), frozenset(marked(".parked.json")))
+    return RunEvents(
+        tuple(marked(".json")),
+        frozenset(marked(".delivered.json")),
+        frozenset(marked(".parked.json")),
+        has_children_due=_CHILDREN in names and _CHILDREN_RECEIPT not in names,
+    )

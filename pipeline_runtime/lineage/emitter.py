@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from openlineage.client.event_v2 import RunEvent
 
@@ -13,8 +14,8 @@ from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.lineage.delivery import Delivered, Delivery
 from pipeline_runtime.lineage.events import parking_reason, to_bytes
 from pipeline_runtime.lineage.limits import size_problem
-from pipeline_runtime.lineage.outbox import deliver
-from pipeline_runtime.lineage.slimming import fitted
+from pipeline_runtime.lineage.outbox import deliver, deliver_children
+from pipeline_runtime.lineage.slimming import fitted, wire_bytes
 
 __all__ = ["Emitter", "TerminalOutcome", "UndeliveredEvent"]
 
@@ -76,6 +77,29 @@ class Emitter:
     def other(self, event: RunEvent) -> None:
         """Stores and delivers the OTHER event."""
         self._emit(EventKind.OTHER, event)
+
+    def children(self, events: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        """Keeps the events of child runs, then delivers them with what is left of the time.
+
+        One that is too large, even slimmed, is left out and said. `events` makes them, and raises ValueError where
+        they cannot be made.
+        """
+        try:
+            bodies = [fitted(wire_bytes(event), self._evidence.keep_full) for event in events()]
+            sendable = [body for body in bodies if size_problem(body) is None]
+            if len(sendable) < len(bodies):
+                self._log(f"lineage: {len(bodies) - len(sendable)} child events are too large and were left out")
+            if not sendable:
+                return
+            self._evidence.keep_children(sendable)
+            if self._delivery is None:
+                return
+            count, delivered, reason = deliver_children(self._evidence, self._delivery)
+        except (EvidenceFailed, ValueError) as error:
+            self._log(f"lineage: child runs not delivered: {error}")
+            return
+        rest = "" if reason is None else f"; the rest is kept, `replay` sends it later: {reason}"
+        self._log(f"{delivered} of {count} events of child runs delivered{rest}")
 
     @property
     def summary(self) -> str:

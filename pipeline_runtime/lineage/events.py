@@ -31,7 +31,7 @@ from pipeline_runtime.quality.broken_rules import BROKEN_RULES
 from pipeline_runtime.schema.columns import Column, Schema
 from pipeline_runtime.writers.plan import TargetPlan, quarantined
 
-__all__ = ["RunStatus", "parking_reason", "start_event", "terminal_event", "to_bytes", "validation_event"]
+__all__ = ["RunStatus", "as_json", "parking_reason", "start_event", "terminal_event", "to_bytes", "validation_event"]
 
 #: The quarantine's column that tells its batches apart; `writers.quarantine` fills it.
 _RUN_ID = "run_id"
@@ -104,8 +104,12 @@ def to_bytes(event: RunEvent) -> bytes:
 
     Raises TypeError for a value that JSON has no form for; nothing becomes placeholder text.
     """
-    data = attr.asdict(event, filter=lambda _, value: value is not None, value_serializer=_serialised)
-    return wire_bytes(data)
+    return wire_bytes(as_json(event))
+
+
+def as_json(value: Any) -> dict[str, Any]:
+    """An event or a facet of OpenLineage's classes in JSON's own types. Raises TypeError as `to_bytes` does."""
+    return attr.asdict(value, filter=lambda _, each: each is not None, value_serializer=_serialised)
 
 
 def parking_reason(event: RunEvent, body: bytes) -> str | None:

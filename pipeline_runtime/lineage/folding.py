@@ -18,7 +18,7 @@ from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.renaming import Dataset, KnownDataset, Renaming, pair_of
 from pipeline_runtime.writers.plan import TargetPlan, quarantined
 
-__all__ = ["Observed", "Size", "data_write", "observe", "renaming_of"]
+__all__ = ["Observed", "Size", "data_write", "lineage_of", "observe", "renaming_of"]
 
 #: OpenLineage's word for a table that was made and holds nothing yet.
 _CREATED = "CREATE"
@@ -61,15 +61,25 @@ def observe(facts: RunFacts, *, is_quarantined: bool, columns: Iterable[str]) ->
         return Observed(None, explained(facts, columns, None, reason))
 
 
-def data_write(events: Iterable[Mapping[str, Any]], plan: TargetPlan, branch: str, naming: Renaming) -> Any:
+def lineage_of(event: Mapping[str, Any], output: Mapping[str, Any], naming: Renaming) -> ColumnLineage | None:
+    """The column lineage of one output of an event, in our names; None where the listener says nothing about it."""
+    facet = (output.get("facets") or {}).get("columnLineage")
+    if facet is None:
+        return None
+    tables = naming.tables(event)
+    return column_lineage_of(facet, lambda dataset: naming.of(dataset, tables.get(dataset)))
+
+
+def data_write(facts: RunFacts, plan: TargetPlan, naming: Renaming) -> tuple[Any, Any] | None:
     """The COMPLETE of the write of the batch to `plan`'s table, and its output; None where there is none.
 
     For Iceberg the write to the run's own branch: the creation of the table, the commits of the publish and a
     second write of the audited rows concern the same table and are none.
     """
-    identity = (plan.identity.namespace, plan.identity.name)
+    identity = _name(plan.identity)
+    branch = "branch_audit_" + facts.context.run_id.replace("-", "_")
     found = []
-    for event in events:
+    for event in facts.witness.events if facts.witness is not None else ():
         if event.get("eventType") != "COMPLETE":
             continue
         tables = naming.tables(event)
@@ -131,28 +141,18 @@ def _observe(facts: RunFacts, is_quarantined: bool, columns: tuple[str, ...]) ->
 
 def _written(facts: RunFacts, plan: TargetPlan, naming: Renaming) -> Observed | None:
     """What the write to one table says, about no column in particular yet."""
-    if facts.witness is None:
-        return None
-    branch = "branch_audit_" + facts.context.run_id.replace("-", "_")
-    found = data_write(facts.witness.events, plan, branch, naming)
+    found = data_write(facts, plan, naming)
     if found is None:
         return None
     event, output = found
-    tables = naming.tables(event)
-
-    def rename(dataset: Dataset) -> Dataset:
-        return naming.of(dataset, tables.get(dataset))
-
-    facet = (output.get("facets") or {}).get("columnLineage")
-    lineage = None if facet is None else column_lineage_of(facet, rename)
-    source = next(iter(_declared(facts)))
+    tables, declared = naming.tables(event), set(_declared(facts))
     parts = {
-        pair_of(each): _size((each.get("inputFacets") or {}).get("inputStatistics"))
+        pair: _size((each.get("inputFacets") or {}).get("inputStatistics"))
         for each in event.get("inputs") or ()
-        if rename(pair_of(each)) == source
+        if naming.of(pair := pair_of(each), tables.get(pair)) in declared
     }
     written = _size((output.get("outputFacets") or {}).get("outputStatistics"))
-    return Observed(lineage, Absence(), read=_sum(parts.values()), written=written)
+    return Observed(lineage_of(event, output, naming), Absence(), read=_sum(parts.values()), written=written)
 
 
 def _declared(facts: RunFacts) -> tuple[Dataset, ...]:

@@ -11,7 +11,7 @@ from pipeline_runtime.evidence.runs import EventKind, Receipt, RunEvidence
 from pipeline_runtime.lineage.delivery import Delivered, Delivery, Undelivered
 from pipeline_runtime.lineage.values import utc_text
 
-__all__ = ["deliver"]
+__all__ = ["deliver", "deliver_children"]
 
 
 def deliver(
@@ -33,3 +33,18 @@ def deliver(
         with contextlib.suppress(EvidenceFailed):
             evidence.record_delivery(kind, receipt)
     return outcome
+
+
+def deliver_children(evidence: RunEvidence, delivery: Delivery) -> tuple[int, int, str | None]:
+    """Sends the kept events of child runs, in their order; how many there are, how many the sink took, and why not all.
+
+    All or none count as delivered: what is sent once more, the sink knows by its token. Raises EvidenceFailed where
+    they cannot be read.
+    """
+    bodies = evidence.children()
+    outcomes = [delivery.send(body) for body in bodies]
+    reasons = [outcome.reason for outcome in outcomes if not isinstance(outcome, Delivered)]
+    if not reasons:
+        with contextlib.suppress(EvidenceFailed):
+            evidence.record_children(len(bodies), utc_text(datetime.now(UTC)), delivery.destination)
+    return len(bodies), len(bodies) - len(reasons), reasons[0] if reasons else None

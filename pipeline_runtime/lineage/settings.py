@@ -5,6 +5,7 @@ CORDATA_LINEAGE_URL       the full address that events are posted to
 CORDATA_LINEAGE_AUTH      iam (requests are signed; what https:// means by default) or none
 CORDATA_LINEAGE_ROLE_ARN  a role to assume for signing; without it, the process's own credentials sign
 CORDATA_LINEAGE           off: store events, send none
+CORDATA_LINEAGE_CHILDREN  on: after the terminal event, also send what the Spark listener saw, as child runs
 """
 
 from __future__ import annotations
@@ -38,10 +39,14 @@ class Destination:
 
 @dataclass(frozen=True)
 class LineageSettings:
-    """A deployment's choice. `destination` is None where lineage is turned off in so many words."""
+    """A deployment's choice. `destination` is None where lineage is turned off in so many words.
+
+    `children` asks for the listener's events to be forwarded as child runs.
+    """
 
     evidence: str
     destination: Destination | None
+    children: bool = False
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> LineageSettings:
@@ -51,10 +56,16 @@ class LineageSettings:
             raise ConfigurationError(
                 "CORDATA_EVIDENCE is not set; set it to s3://bucket/prefix or a local folder, where events are kept"
             )
-        switch = environ.get("CORDATA_LINEAGE", "").strip().lower() or "on"
-        if switch not in {"on", "off"}:
-            raise ConfigurationError(f"CORDATA_LINEAGE is {switch!r}; allowed are on and off")
-        return cls(evidence, None if switch == "off" else _destination(environ))
+        is_off = not _switch(environ, "CORDATA_LINEAGE", default=True)
+        children = _switch(environ, "CORDATA_LINEAGE_CHILDREN", default=False)
+        return cls(evidence, None if is_off else _destination(environ), children)
+
+
+def _switch(environ: Mapping[str, str], name: str, *, default: bool) -> bool:
+    said = environ.get(name, "").strip().lower()
+    if said not in {"", "on", "off"}:
+        raise ConfigurationError(f"{name} is {said!r}; allowed are on and off")
+    return default if not said else said == "on"
 
 
 def _destination(environ: Mapping[str, str]) -> Destination:
