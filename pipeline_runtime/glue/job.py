@@ -45,7 +45,8 @@ class GlueJob:
 
     `descriptor` is the path in the domain's repository; `config` the s3:// prefix that `sync` writes to; `evidence`
     the s3:// prefix for the runs' evidence; both without a slash at the end. `lineage_url` is the adapter's full
-    address, None where lineage is turned off. `openlineage_enabled` attaches the Spark listener.
+    address, None where lineage is turned off. `openlineage_enabled` attaches the Spark listener. Logs go to the groups
+    `<log_group_prefix>/error` and `/output`, Glue's own groups where it is None.
     """
 
     name: str
@@ -61,6 +62,7 @@ class GlueJob:
     lineage_role_arn: str | None = None
     governance_catalog: str | None = None
     owner_topic: str | None = None
+    log_group_prefix: str | None = None
     worker_type: str = "G.1X"
     number_of_workers: int = 2
     timeout: int = 120
@@ -114,6 +116,7 @@ def default_arguments(job: GlueJob) -> dict[str, str]:
         "--job-bookmark-option": "job-bookmark-disable",
         "--enable-metrics": "true",
         "--enable-observability-metrics": "true",
+        "--custom-logGroup-prefix": job.log_group_prefix,
         "--descriptor": job.descriptor,
         "--config": job.config,
         "--evidence": job.evidence,
