@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline_runtime.catalog.access import CatalogClients
 from pipeline_runtime.catalog.deprecation import deprecation_text
 from pipeline_runtime.catalog.glue import described
 from pipeline_runtime.catalog.lakeformation import read_ontology, resolve_tags
@@ -115,7 +116,7 @@ def _bodies(loaded: LoadedDescriptor, files: NamedFiles) -> dict[str, StepBody]:
     return bodies
 
 
-def resolve_policy(declared: Mapping[str, str], deployment: Deployment) -> dict[str, str]:
+def resolve_policy(declared: Mapping[str, str], deployment: CatalogClients) -> dict[str, str]:
     """The declared LF-tags as governance's ontology spells them. Raises UnknownTagKey, UnknownTagValue, PolicyError."""
     ontology = read_ontology(deployment.lakeformation, deployment.governance_catalog)
     return resolve_tags(declared, ontology, deployment.governance_catalog)
@@ -126,7 +127,7 @@ def trace_policy(tags: Mapping[str, str], trace: Trace) -> None:
     trace.stage("policy", " ".join(f"{key}={value}" for key, value in tags.items()) + " resolved against ontology")
 
 
-def resolve_target(target: Target, source: CatalogTable | None, deployment: Deployment) -> TargetPlan:
+def resolve_target(target: Target, source: CatalogTable | None, deployment: CatalogClients) -> TargetPlan:
     """The target as the catalog has it now. Raises CatalogError, ForeignTarget or LocationRefused.
 
     `source` is what is read, which the target's location must not touch; None where that is its own quarantine.
