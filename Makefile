@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish test test-full check lint types setup lock clean
+.PHONY: help run up down drift artefact adapter publish test test-full kill-trials check lint types setup lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -56,6 +56,9 @@ test: setup ## Everything but the long proofs
 
 test-full: setup qedro ## The long proofs too
 	@$(PY) -m pytest -q
+
+kill-trials: setup ## kill -9 of the driver at random moments: KILL_TRIALS=25 of each kind, KILL_SEED=… repeats
+	@$(PY) -m pytest -q -p no:cacheprovider tests/run/test_run_killed.py
 
 check: setup lint types ## The inner loop: lint, types, fast tests
 	@$(PY) -m pytest -q -m "not spark and not slow and not terraform"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pipeline_runtime.catalog.history import snapshot_of_run
 from pipeline_runtime.catalog.table import TableIdentity
@@ -21,11 +21,13 @@ from pipeline_runtime.lineage.identity import identity_problem
 from pipeline_runtime.lineage.limits import size_problem
 from pipeline_runtime.lineage.outbox import deliver
 from pipeline_runtime.lineage.redact import redact
-from pipeline_runtime.writers.parquet_ledger import record_of_publish
+from pipeline_runtime.writers.parquet_settle import finish_switch
+from pipeline_runtime.writers.staged import WriterTools
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_s3 import S3Client
+    from pyspark.sql import SparkSession
 
 __all__ = ["Closed", "Closer"]
 
@@ -70,8 +72,8 @@ class Closer:
         verdict, and the caller tries again later.
         """
         run = RunEvidence(self.evidence, job_run.run_id)
-        seen, published = self._look(run)
         is_fresh = self.now() < job_run.at + self.grace
+        seen, published = self._look(run, is_dead=job_run.has_ended and not is_fresh)
         verdict = judge(seen, job_run.state, has_ended=job_run.has_ended, is_fresh=is_fresh)
         if verdict.action in (Action.SILENT, Action.WAIT):
             return Closed(run.run_id, verdict)
@@ -79,12 +81,13 @@ class Closer:
             self._claim(run, self._event(run, verdict, published, job_run), verdict)
         return Closed(run.run_id, verdict, tuple(self._deliver(run)))
 
-    def _look(self, run: RunEvidence) -> tuple[Seen, _Published | None]:
+    def _look(self, run: RunEvidence, *, is_dead: bool) -> tuple[Seen, _Published | None]:
+        """What is known of the run; of one that may be alive the catalog is not asked."""
         if run.event(EventKind.TERMINAL) is not None:
             return Seen(started=True, ended=True), None
         started = run.event(EventKind.START) is not None
         staged = run.staged() if started else None
-        published = None if staged is None else self._published(run, staged)
+        published = self._published(run, staged) if staged is not None and is_dead else None
         seen = Seen(
             started=started,
             refused=run.refused() is not None,
@@ -97,7 +100,9 @@ class Closer:
     def _published(self, run: RunEvidence, staged: Staged) -> _Published | None:
         identity = _identity(staged.target)
         if staged.format == "parquet":
-            record = record_of_publish(self.evidence, self.glue, identity, run.run_id)
+            # No engine is needed for it. A batch of which a part is shown cannot be called unpublished.
+            tools = WriterTools(cast("SparkSession", None), self.glue, self.s3, self.evidence)
+            record = finish_switch(tools, identity, run.run_id)
             return None if record is None else _Published(None)
         snapshot = snapshot_of_run(self.glue, self.s3, identity, run.run_id, staged.snapshot_id)
         return None if snapshot is None else _Published(snapshot.id)

@@ -9,19 +9,21 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from pipeline_runtime.catalog import parameters
-from pipeline_runtime.catalog.locations import normal_location
+from pipeline_runtime.catalog.locations import normal_location, table_root
+from pipeline_runtime.catalog.lookup import find_table
 from pipeline_runtime.catalog.partition_switch import location_of, partition_definitions
+from pipeline_runtime.catalog.table import TableIdentity
 from pipeline_runtime.errors import CatalogError, EvidenceFailed, WriteFailed
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.writers.abandoned import is_abandoned
 from pipeline_runtime.writers.parquet_files import lies_in_run_folder, remove_files, run_location
-from pipeline_runtime.writers.parquet_ledger import Ledger, Record, State, Superseded
+from pipeline_runtime.writers.parquet_ledger import Ledger, Record, State, Superseded, record_of_publish
 from pipeline_runtime.writers.parquet_switch import advance, retreat
 from pipeline_runtime.writers.parquet_table import open_table
 from pipeline_runtime.writers.plan import TargetPlan
 from pipeline_runtime.writers.staged import WriterTools
 
-__all__ = ["GRACE", "only_warning_of_catalog", "settle"]
+__all__ = ["GRACE", "finish_switch", "only_warning_of_catalog", "settle"]
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +51,33 @@ def settle(tools: WriterTools, plan: TargetPlan, run_id: str) -> None:
         with only_warning_of_catalog(f"{plan.identity.fqn}: superseded files were not removed"):
             _remove_superseded(tools, plan, record.superseded)
             ledger.remove(record.folder)
+
+
+def finish_switch(tools: WriterTools, identity: TableIdentity, run_id: str) -> Record | None:
+    """What a run published: its switch, where it stopped halfway, is finished first. None where nothing is switched.
+
+    Needs no engine. A switch of which no partition has been made is left to the next run. Raises CatalogError,
+    EvidenceFailed.
+    """
+    ledger = Ledger(tools.evidence, identity)
+    published = record_of_publish(tools.evidence, tools.glue, identity, run_id)
+    if published is not None:
+        return published
+    for record in ledger.of_run(run_id):
+        if record.state is not State.SWITCHING:
+            continue
+        table = find_table(tools.glue, database=identity.database, table=identity.table, region=identity.region)
+        held = partition_definitions(tools.glue, identity, (move.values for move in record.moves if move.values))
+        if table is None or not any(location_of(held.get(m.values)) == location_of(m.after) for m in record.moves):
+            continue
+        keys = tuple(key["Name"] for key in table.get("PartitionKeys", []))
+        location = table_root(str(table.get("StorageDescriptor", {}).get("Location", "")))
+        plan = TargetPlan(identity, "", "parquet", location, keys, None)
+        _log.warning("%s: run %s was stopped while it published; its batch is published now", identity.fqn, run_id)
+        settled = advance(tools, plan, record, leaving_others=True)
+        ledger.put(settled)
+        return settled
+    return None
 
 
 @contextmanager
