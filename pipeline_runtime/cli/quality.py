@@ -8,17 +8,15 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+from pipeline_runtime.cli.instants import instant
 from pipeline_runtime.errors import EvidenceFailed, UsageError
 from pipeline_runtime.evidence.event_files import open_event_folder
 from pipeline_runtime.evidence.history import ALLOWED_FAILURES, Assertion, Batch, ExpectationHistory, History, Outcome
 from pipeline_runtime.evidence.history_reading import DatasetHistory, dataset_history
 from pipeline_runtime.evidence.one_line import one_line
 from pipeline_runtime.lineage.settings import LineageSettings
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from pipeline_runtime.lineage.values import utc_text
 
 __all__ = ["main"]
 
@@ -34,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         environ["CORDATA_EVIDENCE"] = options.evidence
     until = datetime.now(UTC) if options.at is None else options.at
     try:
-        folder = open_event_folder(LineageSettings.from_environ(environ).evidence, _s3_client)
+        folder = open_event_folder(LineageSettings.from_environ(environ).evidence)
         found = dataset_history(folder, options.dataset, until)
     except (UsageError, EvidenceFailed) as error:
         sys.stderr.write(f"{error}\n")
@@ -50,7 +48,7 @@ def _lines(found: DatasetHistory) -> Iterator[str]:
     yield f"dataset       {'/'.join(found.dataset)}"
     yield f"last batch    {_last(history.last)}"
     yield from (f"              {_failure(failed)}" for failed in (history.last.failed if history.last else ()))
-    yield f"rolling week  after {_time(history.since)} up to {_time(history.until)}"
+    yield f"rolling week  after {utc_text(history.since)} up to {utc_text(history.until)}"
     yield f"batches       {_counts(history)}"
     for expectation in history.expectations:
         yield f"expectation   {_expectation(expectation)}"
@@ -60,7 +58,7 @@ def _lines(found: DatasetHistory) -> Iterator[str]:
 def _last(batch: Batch | None) -> str:
     if batch is None:
         return "none up to this time"
-    return f"{batch.outcome.value}, run {batch.run_id} of {batch.job}, {_time(batch.time)}"
+    return f"{batch.outcome.value}, run {batch.run_id} of {batch.job}, {utc_text(batch.time)}"
 
 
 def _failure(failed: Assertion) -> str:
@@ -82,7 +80,7 @@ def _expectation(expectation: ExpectationHistory) -> str:
     name = _subject(expectation.expectation, expectation.column)
     if expectation.last_failure is None:
         return f"{name}: held {_times(expectation.batches)}"
-    last = _time(expectation.last_failure)
+    last = utc_text(expectation.last_failure)
     return f"{name}: failed {expectation.failures} of {_times(expectation.batches)}, last {last}"
 
 
@@ -101,8 +99,8 @@ def _as_json(found: DatasetHistory) -> str:
     history = found.history
     shown = {
         "dataset": {"namespace": found.dataset[0], "name": found.dataset[1]},
-        "since": _time(history.since),
-        "until": _time(history.until),
+        "since": utc_text(history.since),
+        "until": utc_text(history.until),
         "last_batch": None if history.last is None else _batch(history.last),
         "batches": [_batch(batch) for batch in history.batches],
         "expectations": [
@@ -111,7 +109,7 @@ def _as_json(found: DatasetHistory) -> str:
                 "column": each.column,
                 "batches": each.batches,
                 "failures": each.failures,
-                "last_failure": None if each.last_failure is None else _time(each.last_failure),
+                "last_failure": None if each.last_failure is None else utc_text(each.last_failure),
             }
             for each in history.expectations
         ],
@@ -129,31 +127,10 @@ def _batch(batch: Batch) -> dict[str, object]:
     return {
         "run_id": batch.run_id,
         "job": batch.job,
-        "time": _time(batch.time),
+        "time": utc_text(batch.time),
         "outcome": batch.outcome.value,
         "failed": failed,
     }
-
-
-def _time(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _s3_client() -> S3Client:
-    # Here, for a folder is read without AWS.
-    from pipeline_runtime.evidence.s3 import evidence_client
-
-    return evidence_client()
-
-
-def _instant(text: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not ISO 8601 with an offset, as 2026-08-04T09:00:00Z")
-    return time.astimezone(UTC)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -166,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("dataset", help="<database>.<table>, or namespace and name joined by a slash")
-    parser.add_argument("--at", type=_instant, metavar="TIME", help="when the week ends; default: now")
+    parser.add_argument("--at", type=instant, metavar="TIME", help="when the week ends; default: now")
     parser.add_argument("--evidence", metavar="URL", help="s3://bucket/prefix or a folder [CORDATA_EVIDENCE]")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     return parser

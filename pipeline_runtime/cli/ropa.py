@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from pipeline_runtime.errors import EvidenceFailed, UsageError
 from pipeline_runtime.evidence.event_files import EventFolder, open_event_folder
@@ -14,9 +13,6 @@ from pipeline_runtime.evidence.ropa.as_json import as_json
 from pipeline_runtime.evidence.ropa.collect import collected
 from pipeline_runtime.evidence.ropa.markdown import as_markdown
 from pipeline_runtime.evidence.ropa.project import record_of
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 __all__ = ["main"]
 
@@ -28,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        folder = open_event_folder(options.events, _s3_client)
+        folder = open_event_folder(options.events)
         seen = collected(_events(folder))
         if not seen.events:
             raise UsageError(f"{folder.where}: holds no run event{_why(seen.unusable)}")
@@ -49,13 +45,6 @@ def _events(folder: EventFolder) -> Iterator[RunEvent | Unusable | NoRunEvent]:
 
 def _why(unusable: Sequence[Unusable]) -> str:
     return f"; {unusable[0].where} {unusable[0].reason}" if unusable else ""
-
-
-def _s3_client() -> S3Client:
-    # Here, for a folder is read without AWS.
-    from pipeline_runtime.evidence.s3 import evidence_client
-
-    return evidence_client()
 
 
 def _parser() -> argparse.ArgumentParser:

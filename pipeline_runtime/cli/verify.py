@@ -7,9 +7,9 @@ import os
 import sys
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
+from pipeline_runtime.cli.instants import instant
 from pipeline_runtime.errors import EvidenceFailed, UsageError
 from pipeline_runtime.evidence.runs import RunEvidence
 from pipeline_runtime.evidence.store import open_store
@@ -81,18 +81,6 @@ def _run_id(text: str) -> str | None:
         return None
 
 
-def _instant(text: str) -> datetime:
-    if text == "now":
-        return datetime.now(UTC)
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not `now` or ISO 8601 with an offset, as 2026-08-04T09:00:00Z")
-    return time
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline_runtime verify",
@@ -116,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
         help="whose GPG signatures count: a file of exported keys or a GnuPG home; default: your own keyring",
     )
     parser.add_argument(
-        "--at", type=_instant, metavar="TIME", help="when the key must have been valid; default: the event's time"
+        "--at", type=instant, metavar="TIME", help="when the key must have been valid; default: the event's time"
     )
     parser.add_argument("--evidence", metavar="URL", help="s3://bucket/prefix or a folder [CORDATA_EVIDENCE]")
     return parser

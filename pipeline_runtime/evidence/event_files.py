@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -57,12 +57,15 @@ class EventFolder(Protocol):
         """Each file with its bytes, in the same order, a few at a time in memory."""
 
 
-def open_event_folder(place: str, s3_client_factory: Callable[[], S3Client]) -> EventFolder:
+def open_event_folder(place: str) -> EventFolder:
     """The folder, the single file or the s3:// prefix. Raises UsageError where there is none."""
     parts = urlsplit(place)
     if parts.scheme == "s3" and parts.netloc:
+        # Here, for a folder is read without AWS.
+        from pipeline_runtime.evidence.s3 import evidence_client
+
         prefix = parts.path.strip("/")
-        return _S3Folder(s3_client_factory(), parts.netloc, f"{prefix}/" if prefix else "")
+        return _S3Folder(evidence_client(), parts.netloc, f"{prefix}/" if prefix else "")
     if "://" in place:
         raise UsageError(f"{place}: is no place to read events from; pass a folder, a file or s3://bucket/prefix")
     path = Path(place)
@@ -161,7 +164,7 @@ class _S3Folder:
 
 @dataclass(frozen=True)
 class _S3Failing:
-    """Turns what boto3 raises inside into EvidenceFailed; boto3 is imported by whoever made the client."""
+    """Turns what boto3 raises inside into EvidenceFailed."""
 
     where: str
 

@@ -278,8 +278,8 @@ def test_the_evidence_prefix_may_lie_in_s3(evidence: Evidence, aws: Any) -> None
     [
         (["--evidence", "nowhere"], "nowhere: does not exist"),
         ([], "CORDATA_EVIDENCE is not set"),
-        (["--at", "2026-08-05"], "is not ISO 8601 with an offset"),
-        (["--at", "yesterday"], "is not ISO 8601 with an offset"),
+        (["--at", "2026-08-05"], "is not `now` or ISO 8601 with an offset"),
+        (["--at", "yesterday"], "is not `now` or ISO 8601 with an offset"),
     ],
 )
 def test_a_question_that_cannot_be_answered_exits_two(

@@ -47,6 +47,13 @@ def provenance_of(event: Event) -> Event:
     return facet
 
 
+def make_head(domain: AuditedDomain, commit: str) -> None:
+    """Makes a commit object of that text, which git itself would not write, the repository's current one."""
+    command = ["git", "-C", str(domain.top), "hash-object", "-t", "commit", "-w", "--stdin"]
+    made = subprocess.run(command, input=commit, capture_output=True, text=True, check=True)
+    domain.git("update-ref", "HEAD", made.stdout.strip())
+
+
 def kinds(lines: Sequence[str]) -> list[str]:
     return [line.partition(":")[0] for line in lines]
 
@@ -292,14 +299,7 @@ def test_an_allowed_signer_may_be_a_pattern_or_a_list(
 def test_a_signature_taken_from_another_commit_is_bad(audit: Auditor, domain: AuditedDomain) -> None:
     honest = domain.git("cat-file", "commit", domain.commit())
     forged = honest.replace("Score transactions", "Score other transactions") + "\n"
-    made = subprocess.run(
-        ["git", "-C", str(domain.top), "hash-object", "-t", "commit", "-w", "--stdin"],
-        input=forged,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    domain.git("update-ref", "HEAD", made.stdout.strip())
+    make_head(domain, forged)
 
     code, lines = audit(domain.event(), "--repository", str(domain.top))
 
@@ -310,14 +310,7 @@ def test_an_x509_signature_is_said_not_to_have_been_checked(audit: Auditor, doma
     domain.signing = []
     headers, _, message = domain.git("cat-file", "commit", domain.commit()).partition("\n\n")
     signature = "gpgsig -----BEGIN SIGNED MESSAGE-----\n MIAA\n -----END SIGNED MESSAGE-----"
-    made = subprocess.run(
-        ["git", "-C", str(domain.top), "hash-object", "-t", "commit", "-w", "--stdin"],
-        input=f"{headers}\n{signature}\n\n{message}\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    domain.git("update-ref", "HEAD", made.stdout.strip())
+    make_head(domain, f"{headers}\n{signature}\n\n{message}\n")
     code, lines = audit(domain.event(), "--repository", str(domain.top))
     assert (code, kinds(lines)) == (1, ["unchecked signature"])
 
@@ -433,14 +426,7 @@ def test_a_gpg_signature_over_another_commit_is_bad(
     key = gpg_home.new_key("bad")
     domain.signing = gpg_home.signing(key)
     forged = domain.git("cat-file", "commit", domain.commit()).replace("Score", "Forge") + "\n"
-    made = subprocess.run(
-        ["git", "-C", str(domain.top), "hash-object", "-t", "commit", "-w", "--stdin"],
-        input=forged,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    domain.git("update-ref", "HEAD", made.stdout.strip())
+    make_head(domain, forged)
     code, lines = audit(domain.event(), "--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, key))
     assert (code, kinds(lines)) == (1, ["bad signature"])
 

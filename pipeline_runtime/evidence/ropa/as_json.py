@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pipeline_runtime.evidence.ropa.model import Record
+from pipeline_runtime.lineage.values import utc_text
 
 __all__ = ["as_json"]
 
@@ -19,7 +20,7 @@ def as_json(record: Record) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return utc_text(value)
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -14,6 +14,7 @@ from pipeline_runtime.evidence.verification.declaration import declaration_findi
 from pipeline_runtime.evidence.verification.finding import Finding, FindingKind
 from pipeline_runtime.evidence.verification.git_objects import BadObject, GitObjects, Missing, objects_of
 from pipeline_runtime.evidence.verification.signature import TrustedKeys, commit_signature, judged
+from pipeline_runtime.lineage.values import utc_text
 
 __all__ = ["Verification", "verified"]
 
@@ -82,7 +83,7 @@ def _late(claim: ClaimedRun, commit: bytes) -> Iterator[Finding]:
         return
     made = datetime.fromtimestamp(int(match[1]), UTC)
     if made > claim.time + _CLOCKS:
-        text = f"{claim.commit} was made at {_utc(made)}, the event is of {_utc(claim.time)}"
+        text = f"{claim.commit} was made at {utc_text(made)}, the event is of {utc_text(claim.time)}"
         yield Finding(FindingKind.LATE_COMMIT, text)
 
 
@@ -118,7 +119,3 @@ def _file(claim: ClaimedRun, objects: GitObjects, path: str, digest: str) -> Ite
         yield Finding(FindingKind.HASH_MISMATCH, text)
     elif path == claim.descriptor_path:
         yield from declaration_findings(claim, data)
-
-
-def _utc(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
