@@ -30,7 +30,7 @@ from sandbox.errors import SandboxError
 from sandbox.jars.fetch import fetch, is_complete
 from sandbox.lake.places import ACCOUNT, CLAIMS_TABLE, POLICY, PRODUCTS, RAW, REGION, TABLE
 from sandbox.lake.transactions import ROWS
-from sandbox.lineage_access import INVOKER_ROLE
+from sandbox.lineage_access import INVOKER_ROLE, adapter_environment
 from sandbox.processes import Server
 from sandbox.spark_conf import spark_defaults, write_conf
 
@@ -260,6 +260,7 @@ class Stack:
             "CORDATA_LINEAGE_URL": f"{self.adapter.url}/lineage",
             "CORDATA_LINEAGE_AUTH": "iam",
             "CORDATA_LINEAGE_ROLE_ARN": INVOKER_ROLE,
+            "LINEAGE_DEAD_LETTER_QUEUE": adapter_environment(self._settings())["LINEAGE_DEAD_LETTER_QUEUE"],
             "CORDATA_EVIDENCE": str(self.folder / "evidence"),
             "SPARK_CONF_DIR": str(conf),
         }
