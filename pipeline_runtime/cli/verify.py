@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline_runtime.cli.instants import instant
 from pipeline_runtime.errors import EvidenceFailed, UsageError
+from pipeline_runtime.evidence.one_line import one_line
 from pipeline_runtime.evidence.runs import RunEvidence
 from pipeline_runtime.evidence.store import open_store
 from pipeline_runtime.evidence.verification.checks import Verification, verified
@@ -35,13 +36,13 @@ def main(argv: Sequence[str]) -> int:
         at = claim.time if options.at is None else options.at
         result = verified(claim, keys, repository=options.repository, bundle=options.bundle, at=at)
     except (UsageError, EvidenceFailed) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{one_line(str(error))}\n")
         return 2
     findings = [*found, *result.findings]
     for finding in findings:
         sys.stdout.write(f"{finding}\n")
     if not findings:
-        sys.stdout.write(_summary(result))
+        sys.stdout.write(f"{_summary(result)}\n")
     return 1 if findings else 0
 
 
@@ -68,9 +69,9 @@ def _claim(options: argparse.Namespace) -> tuple[ClaimedRun, list[Finding]]:
 def _summary(result: Verification) -> str:
     claim = result.claim
     files = "1 file" if result.files == 1 else f"{result.files} files"
-    return (
+    return one_line(
         f"verified: run {claim.run_id} of {claim.job} ({claim.event_type}): commit {claim.commit}, signed by "
-        f"{result.signer}, holds {files} as the event says\n"
+        f"{result.signer}, holds {files} as the event says"
     )
 
 

@@ -20,6 +20,7 @@ from pipeline_runtime.cli import main
 from pipeline_runtime.evidence.event_reading import events_in
 from pipeline_runtime.evidence.ropa.as_json import as_json
 from pipeline_runtime.evidence.ropa.collect import collected
+from pipeline_runtime.evidence.ropa.markdown import as_markdown
 from pipeline_runtime.evidence.ropa.project import record_of
 from pipeline_runtime.lineage.events import RunStatus
 from sandbox.audited_domain import ENDED, RUN, AuditedDomain
@@ -436,6 +437,48 @@ def test_the_record_does_not_depend_on_the_order_in_which_events_are_read(
     shuffler.shuffle(shuffled)
     once, again = json.loads(made(events)), json.loads(made(shuffled))
     assert once["activities"] == again["activities"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["eventType", "run", "runId", "job", "namespace", "name", "facets", "inputs", "outputs"])
+            | st.sampled_from(
+                ["processing", "purpose", "parent", "tags", "symlinks", "identifiers", "ownership", "owners"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_whatever_a_file_holds_the_record_is_made_of_the_rest(data: st.DataObject) -> None:
+    damaged = event(reads=("wh|raw",), writes=("wh|mart",), tags={"a": "b"}, aliases=("x|y",), **DECLARED)
+    holder: Any = damaged
+    while True:
+        key = data.draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder))))
+        if not isinstance(holder[key], dict | list) or not holder[key] or data.draw(st.booleans()):
+            holder[key] = data.draw(JSON)
+            break
+        holder = holder[key]
+    whole = event("ns/whole", 2, **DECLARED)
+
+    found = record_of(
+        collected(
+            each for item in (damaged, whole, data.draw(JSON)) for each in events_in("x", json.dumps(item).encode())
+        ),
+        "x",
+    )
+
+    assert "whole" in [activity.job for activity in found.activities]
+    json.loads(as_json(found))
+    as_markdown(found)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline_runtime.cli import main
@@ -170,6 +170,8 @@ def test_a_file_that_holds_no_event_is_refused_with_the_reason(
         (("run", "facets", "cordata_provenance", "descriptor_git_commit"), "--help", "commit is '--help'"),
         (("run", "facets", "cordata_provenance", "descriptor_path"), 7, "descriptor_path is missing or no text"),
         (("run", "facets", "cordata_provenance", "file_sha256"), {"a": None}, "file_sha256 of 'a' is None"),
+        (("run", "facets", "cordata_provenance", "file_sha256"), {"\ud800": "0" * 64}, "cannot be the name of a file"),
+        (("run", "facets", "cordata_provenance", "descriptor_path"), "\ud800.yml", "cannot be the name of a file"),
     ],
 )
 def test_a_malformed_event_is_refused_and_names_the_field(
@@ -279,6 +281,31 @@ def test_a_release_names_no_files_of_steps_since_it_runs_none(
     assert (code, out.rstrip().endswith("holds 1 file as the event says")) == (0, True)
 
 
+@pytest.mark.parametrize("file", ["transforms/score.py", "transforms/score/__init__.py"])
+def test_a_python_step_is_code_whose_hash_must_be_there(
+    capsys: pytest.CaptureFixture[str], keys: Path, domain: AuditedDomain, tmp_path: Path, file: str
+) -> None:
+    code_file = domain.root / file
+    code_file.parent.mkdir(parents=True)
+    code_file.write_text("def transform(frame, params):\n    return frame\n")
+    module = "kind: python\n    module: domains.fraud.transforms.score"
+    text = domain.descriptor.read_text().replace("kind: sql\n    query_file: sql/score.sql", module)
+    domain.descriptor.write_text(text)
+    domain.commit()
+    event = domain.event()
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    assert verify(capsys, keys, domain, str(tmp_path / "event.json"))[0] == 0
+
+    del event["run"]["facets"]["cordata_provenance"]["file_sha256"][f"domains/fraud/{file}"]
+    (tmp_path / "event.json").write_text(json.dumps(event))
+
+    code, out, _ = verify(capsys, keys, domain, str(tmp_path / "event.json"))
+    assert (code, out) == (
+        1,
+        "unlisted file: the descriptor names transforms/score.py, and the event holds no hash of it\n",
+    )
+
+
 def test_several_findings_come_on_a_line_each(
     capsys: pytest.CaptureFixture[str], keys: Path, domain: AuditedDomain, tmp_path: Path
 ) -> None:
@@ -290,6 +317,42 @@ def test_several_findings_come_on_a_line_each(
     code, out, _ = verify(capsys, keys, domain, str(tmp_path / "event.json"))
     assert code == 1
     assert [line.partition(":")[0] for line in out.splitlines()] == ["unknown key", "unlisted file", "unlisted file"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=8), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def places(value: Any, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Every place in a JSON document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [at, *(place for key, item in inner for place in places(item, (*at, key)))]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_an_event_holds_the_answer_is_a_line_and_never_a_traceback(
+    capsys: pytest.CaptureFixture[str], keys: Path, domain: AuditedDomain, tmp_path: Path, data: st.DataObject
+) -> None:
+    if not (domain.top / ".git" / "index").exists():
+        domain.commit()
+    event: Any = domain.event()
+    event.pop("outputs")
+    place = data.draw(st.sampled_from([place for place in places(event) if place]))
+    holder = event
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = data.draw(JSON)
+    (tmp_path / "event.json").write_text(json.dumps(event))
+
+    code, out, err = verify(capsys, keys, domain, str(tmp_path / "event.json"))
+
+    assert code in {0, 1, 2}
+    assert bool(out) == (code != 2)
+    assert bool(err) == (code == 2)
 
 
 HEADERS = st.lists(st.binary(min_size=1).filter(lambda raw: b"\n" not in raw), min_size=1).map(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,8 +63,10 @@ def claimed_run(body: bytes, where: str) -> ClaimedRun:
             "verify the terminal event of its run, START and the terminal event carry it"
         )
     descriptor = _text(said, "descriptor_path", where)
+    _checked_name(descriptor, where)
     files = {descriptor: _digest(said.get("descriptor_sha256"), f"{where}: descriptor_sha256")}
     for path, digest in _mapping(said, "file_sha256").items():
+        _checked_name(path, where)
         files[path] = _digest(digest, f"{where}: file_sha256 of {path!r}")
     processing = _mapping(about, "processing")
     return ClaimedRun(
@@ -124,6 +127,13 @@ def _text(holder: Mapping[str, Any], key: str, where: str) -> str:
     if value is None:
         raise UsageError(f"{where}: {key} is missing or no text; this is no event of a run that can be verified")
     return value
+
+
+def _checked_name(path: str, where: str) -> None:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise UsageError(f"{where}: {path!r} cannot be the name of a file") from None
 
 
 def _full(slimmed: Mapping[str, Any], where: str) -> str | None:

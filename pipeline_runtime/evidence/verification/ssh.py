@@ -75,7 +75,7 @@ def _ssh_keygen(command: str, *arguments: str, stdin: bytes = b"") -> subprocess
             check=False,
         )
     except FileNotFoundError:
-        raise UsageError("ssh-keygen is not installed; this commit's SSH signature needs it (OpenSSH 8.2)") from None
+        raise UsageError("ssh-keygen is not installed; this commit's SSH signature needs it (OpenSSH 8.9)") from None
     except subprocess.TimeoutExpired:
         raise UsageError("ssh-keygen did not answer within 60 s") from None
     return subprocess.CompletedProcess(
