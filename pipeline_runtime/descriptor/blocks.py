@@ -126,6 +126,8 @@ class OnFailure(str, Enum):
 
 
 class Metadata(Strict):
+    """What the pipeline is called, and whose it is."""
+
     name: str = Field(pattern=_PIPELINE_NAME, description="The pipeline's name; its job name in lineage.")
     domain: str = Field(pattern=_DOMAIN_NAME, description="The domain that owns the product.")
     owner: Text = Field(description="Whom failures, quarantines and deprecations are addressed to.")
@@ -154,6 +156,8 @@ def step_body_problem(kind: object, has_query_file: bool, has_module: bool) -> s
 
 
 class Step(Strict):
+    """One thing done to the rows; its result is what the next step sees."""
+
     id: str = Field(pattern=_STEP_ID, description="The step's name in the trace; unique.")
     kind: Text = Field(description="`sql`, or `python` for what SQL cannot say.")
     query_file: Text | None = Field(default=None, description="The SQL file, from the domain root.")
@@ -168,6 +172,8 @@ class Step(Strict):
 
 
 class Target(TableRef):
+    """Where the product is published."""
+
     kind: Text = Field(description="Which writer writes it.")
     partition_by: PartitionColumns = Field(
         default_factory=list, description="Partition columns; a run replaces the partitions its output touches."
@@ -176,6 +182,8 @@ class Target(TableRef):
 
 
 class Expectations(Strict):
+    """The rules that every batch must pass before it is published, and what becomes of one that does not."""
+
     suite: Text = Field(description="The expectation suite, from the domain root.")
     on_failure: OnFailure = Field(description="block_publish, quarantine or warn.")
 
