@@ -34,7 +34,9 @@ def main(argv: Sequence[str]) -> int:
         claim, found = _claim(options)
         keys = TrustedKeys(options.allowed_signers, options.keyring)
         at = claim.time if options.at is None else options.at
-        result = verified(claim, keys, repository=options.repository, bundle=options.bundle, at=at)
+        result = verified(
+            claim, keys, repository=options.repository, bundle=options.bundle, branch=options.branch, at=at
+        )
     except (UsageError, EvidenceFailed) as error:
         sys.stderr.write(f"{one_line(str(error))}\n")
         return 2
@@ -95,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--repository", type=Path, metavar="PATH", help="the domain's repository; default: this folder")
     where.add_argument("--bundle", type=Path, metavar="FILE", help="a git bundle of it, in place of a repository")
+    parser.add_argument("--branch", metavar="NAME", help="the commit must be merged into it; default: not asked")
     parser.add_argument(
         "--allowed-signers", type=Path, metavar="FILE", help="whose SSH signatures count (OpenSSH's form)"
     )

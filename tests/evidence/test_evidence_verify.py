@@ -239,6 +239,70 @@ def test_a_commit_that_is_dated_after_the_run_cannot_be_what_it_executed(audit: 
     assert (code, kinds(lines)) == (1, ["commit after the run"])
 
 
+@pytest.mark.parametrize("form", ["repository", "bundle"])
+def test_with_a_branch_given_the_commit_must_be_merged_into_it(
+    audit: Auditor, domain: AuditedDomain, tmp_path: Path, form: str
+) -> None:
+    domain.commit()
+    domain.git("branch", "--move", "main")
+    merged = domain.event()
+    domain.git("checkout", "--quiet", "-b", "feature/score")
+    domain.sql.write_text("SELECT 1.0 AS fraud_score FROM frame\n")
+    commit = domain.commit()
+    bundle = tmp_path / "fraud.bundle"
+    domain.git("bundle", "create", "--quiet", str(bundle), "main", "feature/score")
+    place = ("--repository", str(domain.top)) if form == "repository" else ("--bundle", str(bundle))
+
+    assert audit(merged, *place, "--branch", "main")[0] == 0
+    assert audit(domain.event(), *place, "--branch", "feature/score")[0] == 0
+    assert audit(domain.event(), *place, "--branch", "refs/heads/main") == (
+        1,
+        [f"unmerged commit: {commit} is not in the history of refs/heads/main"],
+    )
+    code, lines = audit(merged, *place, "--branch", "master")
+    assert code == 2
+    assert lines[0].startswith("--branch master: ")
+    assert lines[0].endswith(" has no such branch; it has feature/score, main")
+
+
+def test_a_history_that_is_not_all_there_is_said_and_not_taken_for_unmerged(
+    audit: Auditor, domain: AuditedDomain, tmp_path: Path
+) -> None:
+    domain.commit()
+    event = domain.event()
+    for day in (1, 2):
+        domain.commit(COMMITTED + timedelta(days=day))
+    domain.git("branch", "--move", "main")
+    first = domain.git("rev-parse", "HEAD~1")
+    (domain.top / ".git" / "objects" / first[:2] / first[2:]).unlink()
+    code, lines = audit(event, "--repository", str(domain.top), "--branch", "main")
+    assert (code, kinds(lines)) == (1, ["missing commit"])
+    assert lines[0].endswith("the branch's history is not all there: a shallow clone, or a damaged one")
+
+
+def test_objects_that_git_would_not_write_are_findings_too(audit: Auditor, domain: AuditedDomain) -> None:
+    domain.commit()
+    honest = domain.git("cat-file", "commit", "HEAD") + "\n"
+    event = domain.event()
+    made = {}
+    for kind, text in (("tree", "no tree at all"), ("commit", honest.replace(" 1785585600 ", f" {'9' * 30} "))):
+        done = subprocess.run(
+            ["git", "-C", str(domain.top), "hash-object", "--literally", "-t", kind, "-w", "--stdin"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        made[kind] = done.stdout.strip()
+    assert "9" * 30 in domain.git("cat-file", "commit", made["commit"])
+    other_commit(event)
+    provenance_of(event)["descriptor_git_commit"] = made["commit"]
+    assert "commit after the run" in kinds(audit(event, "--repository", str(domain.top))[1])
+    make_head(domain, f"tree {made['tree']}\n" + honest.partition("\n")[2])
+    provenance_of(event)["descriptor_git_commit"] = domain.git("rev-parse", "HEAD")
+    assert "corrupt repository" in kinds(audit(event, "--repository", str(domain.top))[1])
+
+
 def test_clocks_that_differ_by_minutes_are_no_finding(audit: Auditor, domain: AuditedDomain) -> None:
     domain.commit(ENDED + timedelta(minutes=9))
     assert audit(domain.event(), "--repository", str(domain.top))[0] == 0

@@ -34,19 +34,26 @@ class Verification:
 
 
 def verified(
-    claim: ClaimedRun, keys: TrustedKeys, *, repository: Path | None, bundle: Path | None, at: datetime
+    claim: ClaimedRun,
+    keys: TrustedKeys,
+    *,
+    repository: Path | None,
+    bundle: Path | None,
+    branch: str | None,
+    at: datetime,
 ) -> Verification:
     """Every finding about the claim; `at` is when the signing key must have been valid.
 
-    Reads the bundle, else the repository, else the current folder's. Raises UsageError where git, a tool, the
-    repository, the bundle or a file of keys cannot be used.
+    Reads the bundle, else the repository, else the current folder's; where a branch is given, the commit must be in
+    its history. Raises UsageError where git, a tool, the repository, the bundle, the branch or a file of keys
+    cannot be used.
     """
     findings = list(_said_by_the_event(claim))
     if claim.commit is None:
         why = claim.reason or "the event gives no reason"
         findings.append(Finding(FindingKind.NO_COMMIT, f"the event names no commit ({why}); its hashes prove nothing"))
         return Verification(claim, tuple(findings), None, 0)
-    with objects_of(repository, bundle, claim.commit) as objects:
+    with objects_of(repository, bundle, branch, claim.commit) as objects:
         try:
             commit = objects.commit(claim.commit)
         except Missing:
@@ -55,6 +62,7 @@ def verified(
         except BadObject as problem:
             return Verification(claim, (*findings, Finding(FindingKind.BAD_OBJECT, str(problem))), None, 0)
         findings += _late(claim, commit)
+        findings += _unmerged(objects, claim.commit, branch)
         signer, found = _signature(claim, commit, keys, at)
         findings += found
         files = 0
@@ -81,10 +89,22 @@ def _late(claim: ClaimedRun, commit: bytes) -> Iterator[Finding]:
     match = _COMMITTER.search(commit.partition(b"\n\n")[0])
     if match is None:
         return
-    made = datetime.fromtimestamp(int(match[1]), UTC)
+    try:
+        made = datetime.fromtimestamp(int(match[1]), UTC)
+    except (OverflowError, ValueError, OSError):
+        yield Finding(FindingKind.LATE_COMMIT, f"{claim.commit} is dated {match[1].decode()}, which is no time")
+        return
     if made > claim.time + _CLOCKS:
         text = f"{claim.commit} was made at {utc_text(made)}, the event is of {utc_text(claim.time)}"
         yield Finding(FindingKind.LATE_COMMIT, text)
+
+
+def _unmerged(objects: GitObjects, commit: str, branch: str | None) -> Iterator[Finding]:
+    try:
+        if not objects.is_merged(commit):
+            yield Finding(FindingKind.UNMERGED, f"{commit} is not in the history of {branch}")
+    except Missing as reason:
+        yield Finding(FindingKind.MISSING_COMMIT, f"{commit} is perhaps not in {branch}: {reason}")
 
 
 def _signature(claim: ClaimedRun, commit: bytes, keys: TrustedKeys, at: datetime) -> tuple[str | None, list[Finding]]:

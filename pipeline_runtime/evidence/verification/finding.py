@@ -15,6 +15,7 @@ class FindingKind(str, Enum):
 
     NO_COMMIT = "no commit"
     MISSING_COMMIT = "missing commit"
+    UNMERGED = "unmerged commit"
     LATE_COMMIT = "commit after the run"
     DIRTY_TREE = "dirty tree"
     HASH_MISMATCH = "hash mismatch"

@@ -34,10 +34,14 @@ class BadObject(Exception):
 
 @dataclass(frozen=True)
 class GitObjects:
-    """The objects of one repository; `shown_as` is how messages name it. Methods raise Missing and BadObject."""
+    """The objects of one repository; `shown_as` is how messages name it. Methods raise Missing and BadObject.
+
+    With a branch asked for, `is_merged` tells whether a commit is in its history.
+    """
 
     shown_as: str
     _folder: Path
+    _tip: str | None = None
     _read: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
     def commit(self, name: str) -> bytes:
@@ -58,15 +62,31 @@ class GitObjects:
             raise Missing("is a symlink, a folder or a submodule")
         return self._content(name, "blob")
 
+    def is_merged(self, commit: str) -> bool:
+        """Whether the commit is the branch's last or comes before it; True where no branch was asked for."""
+        if self._tip is None:
+            return True
+        # A commit graph is a cache that anybody could have written. And git takes what is missing for unrelated where
+        # it is asked for ancestry, so the whole history is asked for.
+        done = _git(self._folder, "-c", "core.commitGraph=false", "rev-list", self._tip)
+        if commit.encode() in done.stdout.split(b"\n"):
+            return True
+        if done.returncode != 0:
+            raise Missing("the branch's history is not all there: a shallow clone, or a damaged one")
+        return False
+
     def _entry(self, tree: str, name: str) -> tuple[str, str]:
         """Mode and object of one entry of a tree."""
         data, size, at = self._content(tree, "tree"), len(tree) // 2, 0
-        while at < len(data):
-            zero = data.index(b"\0", at)
-            mode, _, entry = data[at:zero].partition(b" ")
-            at = zero + 1 + size
-            if entry == os.fsencode(name):
-                return mode.decode(), data[zero + 1 : at].hex()
+        try:
+            while at < len(data):
+                zero = data.index(b"\0", at)
+                mode, _, entry = data[at:zero].partition(b" ")
+                at = zero + 1 + size
+                if entry == os.fsencode(name):
+                    return mode.decode(), data[zero + 1 : at].hex()
+        except ValueError:
+            raise BadObject(f"object {tree} is no folder that git could have written") from None
         raise Missing("does not exist")
 
     def _content(self, name: str, kind: str) -> bytes:
@@ -94,10 +114,10 @@ class GitObjects:
 
 
 @contextmanager
-def objects_of(repository: Path | None, bundle: Path | None, commit: str) -> Iterator[GitObjects]:
+def objects_of(repository: Path | None, bundle: Path | None, branch: str | None, commit: str) -> Iterator[GitObjects]:
     """The objects of a repository's folder, or of a bundle file; `commit` tells which hash names them.
 
-    Raises UsageError where git is not installed, or there is no such repository or bundle.
+    Raises UsageError where git is not installed, or there is no such repository, bundle or branch.
     """
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         own = Path(scratch) / "objects.git"
@@ -112,20 +132,35 @@ def objects_of(repository: Path | None, bundle: Path | None, commit: str) -> Ite
             if not bundle.is_file():
                 raise UsageError(f"--bundle {bundle}: is no file")
             _checked(_git(own, "bundle", "unbundle", str(bundle.absolute())), f"--bundle {bundle}: is no usable bundle")
-            yield GitObjects(str(bundle), own)
+            listed = _checked(_git(own, "bundle", "list-heads", str(bundle.absolute())), f"--bundle {bundle}")
+            yield GitObjects(str(bundle), own, _tip(listed, branch, str(bundle)))
             return
         place = Path() if repository is None else repository
         (own / "objects" / "info").mkdir(exist_ok=True)
         (own / "objects" / "info" / "alternates").write_text(f"{_object_folder(place)}\n")
-        yield GitObjects(str(place.absolute()), own)
+        listed = b""
+        if branch is not None:
+            listed = _checked(_in(place, "for-each-ref", "--format=%(objectname) %(refname)"), str(place))
+        yield GitObjects(str(place.absolute()), own, _tip(listed, branch, str(place)))
+
+
+def _tip(listed: bytes, branch: str | None, where: str) -> str | None:
+    """The branch's last commit, from lines of object and name."""
+    if branch is None:
+        return None
+    heads = {name: tip for tip, _, name in (line.partition(" ") for line in os.fsdecode(listed).splitlines())}
+    for name in (branch,) if branch.startswith("refs/") else (f"refs/heads/{branch}", f"refs/remotes/{branch}"):
+        if name in heads:
+            return heads[name]
+    known = ", ".join(sorted(name.removeprefix("refs/heads/") for name in heads)) or "none"
+    raise UsageError(f"--branch {branch}: {where} has no such branch; it has {known}")
 
 
 def _object_folder(repository: Path) -> Path:
     """Where the repository keeps its objects, also of a linked work tree. Nothing it configures runs for that."""
     if not repository.is_dir():
         raise UsageError(f"--repository {repository}: is no folder")
-    # A repository of another user is fine here, since only its objects are read.
-    done = _git(repository, "-c", "safe.directory=*", "rev-parse", "--path-format=absolute", "--git-path", "objects")
+    done = _in(repository, "rev-parse", "--path-format=absolute", "--git-path", "objects")
     answer = _checked(
         done, f"--repository {repository}: is no git repository; pass --repository or --bundle with the domain's"
     )
@@ -133,6 +168,12 @@ def _object_folder(repository: Path) -> Path:
     if "\n" in str(folder) or str(folder).startswith('"'):
         raise UsageError(f"--repository {repository}: its path holds a line break or a quote; move it")
     return folder
+
+
+def _in(repository: Path, *question: str) -> subprocess.CompletedProcess[bytes]:
+    """A question to the examined repository itself: where its objects are, what its branches are called."""
+    # A repository of another user is fine, since nothing that it configures runs for these.
+    return _git(repository, "-c", "safe.directory=*", *question)
 
 
 def _git(folder: Path, *question: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
