@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lakeformation import LakeFormationClient
     from mypy_boto3_lakeformation.type_defs import LFTagErrorTypeDef, LFTagPairTypeDef, ResourceTypeDef
 
-__all__ = ["PreviousTags", "assign_tags", "read_ontology", "resolve_tags", "restore_tags"]
+__all__ = ["PreviousTags", "assign_tags", "held_tags", "read_ontology", "resolve_tags", "restore_tags"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,11 @@ def restore_tags(lf: LakeFormationClient, identity: TableIdentity, previous: Pre
     failures = _add(lf, identity, previous.catalog, changed) + _remove(lf, identity, previous.catalog, added)
     if failures:
         raise TagsRefused(f"Lake Formation refused to restore LF-tags on {identity.fqn}: {_told(failures)}")
+
+
+def held_tags(lf: LakeFormationClient, identity: TableIdentity, tag_catalog_id: str | None = None) -> dict[str, str]:
+    """The table's own tags out of one catalog, the table's where it is None. Raises PolicyError."""
+    return _held(lf, identity, tag_catalog_id or _account(identity))
 
 
 def _held(lf: LakeFormationClient, identity: TableIdentity, catalog: str) -> dict[str, str]:

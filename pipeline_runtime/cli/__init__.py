@@ -22,6 +22,7 @@ COMMANDS = {
     "sync": "sync",
     "migrate": "migrate",
     "pin": "pin",
+    "plan": "plan",
     "schema": "schema",
     "compare": "compare",
     "consumers": "consumers",
@@ -39,6 +40,7 @@ python -m pipeline_runtime release <run id> --by …  publish a quarantined batc
 python -m pipeline_runtime baseline <db.table> …    compute a baseline from a table's column
 python -m pipeline_runtime migrate <file…>          rewrite v1 descriptors to v2, comments and order kept
 python -m pipeline_runtime pin <descriptor>         pin the source's current version and record its columns
+python -m pipeline_runtime plan <descriptor>        what a run would change, and for whom, without doing it
 python -m pipeline_runtime schema [name]            the JSON Schema of descriptors, suites, pins, proposals
 python -m pipeline_runtime compare <one> <other> …  say what differs between two outputs, and two events
 python -m pipeline_runtime verify <event | run id>  compare a run's event with its commit and signature
