@@ -35,7 +35,7 @@ def binary(data: bytes, **headers: str) -> dict:
     ],
     ids=lambda value: value if isinstance(value, str) and value.startswith(("Event", "Domain", "Body")) else "",
 )
-def test_what_is_refused_is_kept_with_its_reason_and_untouched(invoke, letters, data, error, reason):
+def test_reported_what_is_refused_is_kept_with_its_reason_and_untouched(invoke, letters, data, error, reason):
     answer = invoke(binary(data))
 
     letter = letters.one()

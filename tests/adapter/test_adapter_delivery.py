@@ -59,14 +59,14 @@ def test_the_token_is_the_sha256_of_the_event_with_sorted_keys(post, datazone):
     assert datazone.get("/fake/events")[0]["clientToken"] == expected
 
 
-def test_the_same_bytes_again_are_the_same_event(post, datazone):
+def test_reported_the_same_bytes_again_are_the_same_event(post, datazone):
     first, second = post(run_event()), post(run_event())
 
     assert (second.code, second.status, second.body["id"]) == (200, "accepted", first.body["id"])
     assert len(datazone.bodies) == 1
 
 
-def test_a_reordered_duplicate_counts_as_accepted_already(post, datazone):
+def test_reported_a_reordered_duplicate_counts_as_accepted_already(post, datazone):
     post(run_event())
 
     reordered = json.dumps(dict(reversed(run_event().items())), indent=2).encode()
@@ -83,7 +83,7 @@ def test_the_events_of_one_run_stay_apart(post, datazone):
     assert [json.loads(body)["eventType"] for body in datazone.bodies] == ["START", "COMPLETE", "OTHER"]
 
 
-def test_throttled_twice_then_accepted(post, datazone):
+def test_reported_throttled_twice_then_accepted(post, datazone):
     datazone.set("/fake/failures", error="ThrottlingException", times=2)
 
     assert post(run_event()).status == "accepted"
@@ -205,7 +205,7 @@ def test_a_fault_of_the_adapter_is_answered_without_the_payload(adapter_environm
     assert "s3cret" not in answer.reason + capsys.readouterr().out
 
 
-def test_accepted_is_not_processed(post, datazone):
+def test_reported_accepted_is_not_processed(post, datazone):
     datazone.set("/fake/processing", polls=2, fail_next=1)
     answer = post(run_event())
 

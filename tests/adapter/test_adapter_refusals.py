@@ -78,7 +78,7 @@ def test_a_small_gzip_body_that_unpacks_to_more_than_the_limit_is_never_unpacked
     ],
     ids=["DatasetEvent", "JobEvent", "DatasetEvent without schemaURL", "JobEvent without schemaURL"],
 )
-def test_other_kinds_of_event_are_skipped_with_the_reason(post, datazone, event):
+def test_reported_other_kinds_of_event_are_skipped_with_the_reason(post, datazone, event):
     answer = post({"eventTime": "2026-08-04T09:14:22Z", "producer": PRODUCER, **event})
 
     assert (answer.code, answer.status) == (422, "skipped")

@@ -32,7 +32,7 @@ def test_datazones_own_ids_are_taken(domain_id):
 @pytest.mark.parametrize(
     "domain_id", ["my-domain", "dzd", "dzd_", "dzd_" + "x" * 37, "DZD_4x1abc", "dzd_4x1abc ", "dzd_ä"]
 )
-def test_what_is_no_domain_id_is_named_with_the_pattern(domain_id):
+def test_reported_what_is_no_domain_id_is_named_with_the_pattern(domain_id):
     with pytest.raises(ConfigurationError) as caught:
         settings_from({"DATAZONE_DOMAIN_ID": domain_id})
 
