@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from openlineage.client.facet_v2 import (
     DatasetFacet,
@@ -24,9 +24,15 @@ from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.lineage.column_lineage import ColumnLineage, InputColumn
 from pipeline_runtime.lineage.folding import Observed, Size
 from pipeline_runtime.lineage.identity import DatasetIdentity
-from pipeline_runtime.lineage.own_facets import PRODUCER, ColumnOriginsDatasetFacet, PublishOutputDatasetFacet
+from pipeline_runtime.lineage.own_facets import (
+    PRODUCER,
+    ColumnOriginsDatasetFacet,
+    ColumnsDatasetFacet,
+    PublishOutputDatasetFacet,
+)
 from pipeline_runtime.quality.result import AssertionResult, ValidationResult
 from pipeline_runtime.schema.columns import Schema
+from pipeline_runtime.schema.meaning import DeclaredColumn
 from pipeline_runtime.writers.plan import Published
 
 __all__ = [
@@ -34,6 +40,7 @@ __all__ = [
     "catalog_facet",
     "column_lineage_facet",
     "column_origins_facet",
+    "columns_facet",
     "input_statistics_facet",
     "place_facets",
     "publish_facet",
@@ -55,14 +62,35 @@ def symlinks_facet(identity: DatasetIdentity) -> symlinks_dataset.SymlinksDatase
     )
 
 
-def schema_facet(schema: Schema) -> schema_dataset.SchemaDatasetFacet:
-    """The columns in order, their types in canonical spelling."""
+def schema_facet(schema: Schema, declared: Iterable[DeclaredColumn] = ()) -> schema_dataset.SchemaDatasetFacet:
+    """The columns in order, their types in canonical spelling, with the descriptions that a contract declares."""
+    described = {column.name.casefold(): column.description for column in declared}
     return schema_dataset.SchemaDatasetFacet(
         fields=[
             schema_dataset.SchemaDatasetFacetFields(
-                name=column.name, type=column.type, ordinal_position=position, fields=None
+                name=column.name,
+                type=column.type,
+                description=described.get(column.name.casefold()),
+                ordinal_position=position,
+                fields=None,
             )
             for position, column in enumerate(schema, start=1)
+        ],
+        producer=PRODUCER,
+    )
+
+
+def columns_facet(declared: Iterable[DeclaredColumn]) -> ColumnsDatasetFacet:
+    """What a contract declares about the columns; their types and descriptions are in `schema`."""
+    texts = ("unit", "definition", "classification")
+    return ColumnsDatasetFacet(
+        columns=[
+            {
+                "name": column.name,
+                "nullable": column.nullable,
+                **{key: getattr(column, key) for key in texts if getattr(column, key) is not None},
+            }
+            for column in declared
         ],
         producer=PRODUCER,
     )

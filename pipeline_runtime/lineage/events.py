@@ -201,7 +201,10 @@ def _output(facts: RunFacts, status: RunStatus, columns: Schema | None, observed
         **dataset_facets.place_facets(plan.location, is_iceberg=plan.kind == "iceberg", file_format="parquet"),
     }
     if columns is not None:
-        about["schema"] = dataset_facets.schema_facet(columns)
+        declared = facts.descriptor.contract.columns
+        about["schema"] = dataset_facets.schema_facet(columns, declared)
+        if declared:
+            about["cordata_columns"] = dataset_facets.columns_facet(declared)
         about["cordata_column_origins"] = dataset_facets.column_origins_facet(observed)
     if observed.lineage is not None and observed.lineage.columns:
         about["columnLineage"] = dataset_facets.column_lineage_facet(observed.lineage)

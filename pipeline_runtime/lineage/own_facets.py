@@ -12,6 +12,7 @@ from pipeline_runtime import __version__
 __all__ = [
     "PRODUCER",
     "ColumnOriginsDatasetFacet",
+    "ColumnsDatasetFacet",
     "ProcessingJobFacet",
     "ProvenanceRunFacet",
     "PublishOutputDatasetFacet",
@@ -112,6 +113,20 @@ class ColumnOriginsDatasetFacet(DatasetFacet):
     @staticmethod
     def _get_schema() -> str:
         return schema_url("ColumnOriginsDatasetFacet")
+
+
+@attr.define
+class ColumnsDatasetFacet(DatasetFacet):
+    """Dataset facet `cordata_columns`: what the contract declares about the columns, beside the facet `schema`.
+
+    Each of `columns` is a name, whether it may hold NULL, and what is declared of unit, definition, classification.
+    """
+
+    columns: list[dict[str, Any]]
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("ColumnsDatasetFacet")
 
 
 @attr.define

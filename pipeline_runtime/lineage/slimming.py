@@ -130,6 +130,7 @@ _STEPS: tuple[tuple[str, Callable[[_Event], bool]], ...] = (
     ("columnLineage", _dataset_facet("columnLineage")),
     ("inputs' schema", _dataset_facet("schema", "inputs")),
     ("cordata_column_origins", _dataset_facet("cordata_column_origins")),
+    ("cordata_columns", _dataset_facet("cordata_columns")),
     ("outputs' schema", _dataset_facet("schema", "outputs")),
 )
 

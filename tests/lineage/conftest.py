@@ -23,6 +23,7 @@ from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.provenance import GitFacts, Provenance
 from pipeline_runtime.quality.result import AssertionResult, ValidationResult
 from pipeline_runtime.schema.columns import Column, Schema
+from pipeline_runtime.schema.meaning import DeclaredColumn
 from pipeline_runtime.writers.plan import Published, TargetPlan
 
 RUN = "b8c1c9e3-5a1e-4c0f-9a1a-2c9f8b1a5e12"
@@ -54,7 +55,18 @@ DESCRIPTOR = {
 
 @pytest.fixture
 def descriptor() -> Descriptor:
-    return v1.Descriptor.model_validate(DESCRIPTOR).lifted()
+    lifted = v1.Descriptor.model_validate(DESCRIPTOR).lifted()
+    contract = lifted.contract.model_copy(
+        update={
+            "columns": (
+                DeclaredColumn("tx_id", "string", False, "The transaction's number."),
+                DeclaredColumn(
+                    "fraud_score", "double", unit="probability", definition="Of fraud.", classification="high"
+                ),
+            )
+        }
+    )
+    return lifted.model_copy(update={"contract": contract})
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ OWN = {
     "cordata_publish": own_facets.PublishOutputDatasetFacet,
     "cordata_release": own_facets.ReleaseRunFacet,
     "cordata_column_origins": own_facets.ColumnOriginsDatasetFacet,
+    "cordata_columns": own_facets.ColumnsDatasetFacet,
     "cordata_slimmed": own_facets.SlimmedRunFacet,
 }
 

@@ -197,6 +197,17 @@ def test_a_complete_run_has_its_source_and_its_target(facts: RunFacts) -> None:
         ("tx_id", "string", 1),
         ("fraud_score", "double", 2),
     ]
+    assert [field.get("description") for field in target["schema"]["fields"]] == ["The transaction's number.", None]
+    assert target["cordata_columns"]["columns"] == [
+        {"name": "tx_id", "nullable": False},
+        {
+            "name": "fraud_score",
+            "nullable": True,
+            "unit": "probability",
+            "definition": "Of fraud.",
+            "classification": "high",
+        },
+    ]
     assert {tag["key"]: (tag["value"], tag["source"]) for tag in target["tags"]["tags"]} == {
         "sensitivity": ("high", "LAKE_FORMATION"),
         "residency": ("eu", "LAKE_FORMATION"),
@@ -363,6 +374,8 @@ def test_our_own_facets_hold_what_their_published_schemas_say(events: dict[str, 
         ("cordata_publish", {"rows": -1}),
         ("cordata_column_origins", {"unknown": [{"columns": ["a"]}]}),
         ("cordata_column_origins", {"complete": "yes"}),
+        ("cordata_columns", {"columns": [{"name": "a"}]}),
+        ("cordata_columns", {"columns": [{"name": "a", "nullable": True, "unti": "EUR"}]}),
     ],
 )
 def test_the_published_schemas_refuse_what_is_wrong(

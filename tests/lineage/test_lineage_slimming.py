@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import hashlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,18 @@ from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, R
 from openlineage.client.facet_v2 import RunFacet
 from openlineage_reading import own_schema_problems
 
+from pipeline_runtime.errors import EngineFailed
+from pipeline_runtime.evidence.quarantined import quarantined_batch
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.evidence.store import open_store
 from pipeline_runtime.lineage import own_facets
 from pipeline_runtime.lineage.delivery import Delivery
 from pipeline_runtime.lineage.emitter import Emitter
+from pipeline_runtime.lineage.events import RunStatus, terminal_event
+from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.limits import MAX_EVENT_BYTES
 from pipeline_runtime.lineage.slimming import MARKER, SLIMMING_ORDER, slim, wire_bytes
+from pipeline_runtime.schema.columns import Column, Schema
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "b8c1c9e3-5a1e-4c0f-9a1a-2c9f8b1a5e12"
@@ -75,6 +82,7 @@ def large(inputs: int = 1, columns: int = 3, plan: int = 0) -> dict[str, Any]:
                     "schema": schema(columns),
                     "columnLineage": lineage(columns, inputs),
                     "cordata_column_origins": {"constants": ["c"], "unknown": []},
+                    "cordata_columns": {"columns": [{"name": "c", "nullable": True}]},
                     "tags": {"tags": []},
                 },
                 "outputFacets": {"outputStatistics": {"rowCount": 3}},
@@ -107,7 +115,7 @@ def without(event: dict[str, Any], dropped: list[str]) -> dict[str, Any]:
         if "columnLineage transformations" in dropped:
             for edge in edges:
                 edge.pop("transformations")
-        for name in ("columnLineage", "cordata_column_origins"):
+        for name in ("columnLineage", "cordata_column_origins", "cordata_columns"):
             if name in dropped:
                 about.pop(name, None)
     for side in ("inputs", "outputs"):
@@ -239,6 +247,19 @@ def test_an_event_of_common_size_is_sent_as_it_is(evidence: RunEvidence, sink: A
     Emitter(evidence, Delivery(sink.url), lambda line: None).terminal(wide_event(1, 10))
     assert b"cordata_slimmed" not in sink.bodies[0]
     assert not (tmp_path / "evidence" / "runs" / RUN / "full").exists()
+
+
+def test_a_quarantined_batch_is_released_with_its_products_columns_however_large_its_event_was(
+    facts: RunFacts, evidence: RunEvidence, sink: Any
+) -> None:
+    columns = tuple(Column(f"größe_{n}", "decimal(18,2)") for n in range(6_000))
+    wide = dataclasses.replace(facts, written_schema=Schema(columns))
+    at = datetime(2026, 8, 4, 9, 14, 22, tzinfo=UTC)
+    event = terminal_event(wide, RunStatus.QUARANTINED, at=at, error=EngineFailed("the suite failed"))
+    Emitter(evidence, Delivery(sink.url), lambda line: None).terminal(event)
+
+    assert "schema" not in json.loads(sink.bodies[0])["outputs"][0]["facets"]
+    assert quarantined_batch(evidence).columns == tuple(column.name for column in columns)
 
 
 def test_the_documented_order_is_the_order() -> None:
