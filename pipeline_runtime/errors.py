@@ -34,6 +34,7 @@ PipelineError
 ├── Quarantined                the suite failed and the batch went to quarantine: exit 3
 ├── WriteFailed                the write failed; nothing was published
 ├── RegistrationFailed         the data is published, its registration is not
+├── VersionRefused             a proposed version cannot be published on the table as it is
 ├── ReleaseRefused             there is nothing to release, or someone else is releasing it
 ├── SyncFailed                 the synced copy could not be written; the one before it still counts
 ├── SyncedFileChanged          a file of the synced copy is not what its manifest says
@@ -93,6 +94,7 @@ __all__ = [
     "UnknownTagValue",
     "UsageError",
     "VersionDeprecated",
+    "VersionRefused",
     "WriteFailed",
 ]
 
@@ -278,6 +280,10 @@ class WriteFailed(PipelineError):
 
 class RegistrationFailed(PipelineError):
     """The data is published; registering its contract with the catalog failed."""
+
+
+class VersionRefused(PipelineError):
+    """A proposed version that the table's format cannot become, or that breaks a consumer. Nothing was published."""
 
 
 class ReleaseRefused(PipelineError):

@@ -51,8 +51,11 @@ def change_table(
     doing: str,
     *,
     attempts: int = 5,
-) -> None:
+    archive: bool = False,
+) -> int | None:
     """Replaces a table's definition by what `change` makes of it; no update where that is the same.
+
+    Returns the version that it made, None where nothing changed. `archive` keeps the replaced version fetchable.
 
     UpdateTable replaces the whole definition, so `change` gets it as just read and it is sent under the version
     just read: where another writer was faster, it is read and changed again, so `change` may be called several
@@ -66,15 +69,13 @@ def change_table(
             # Random, so that two jobs that collided do not collide again.
             time.sleep(_PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))  # noqa: S311
         try:
-            _try_to_change(glue, identity, change)
+            return _try_to_change(glue, identity, change, archive)
         except ClientError as error:
             code = code_of(error)
             if code == "EntityNotFoundException":
                 raise TableNotFound(f"{identity.fqn} is not in {named(identity.account)}") from error
             if code != "ConcurrentModificationException":
                 raise CatalogError(refused(error, f"update {identity.fqn} in {named(identity.account)}")) from error
-        else:
-            return
     raise CatalogConflict(
         f"{identity.fqn} in {named(identity.account)}: another writer changed the table in each of {attempts} "
         f"attempts to {doing}. Nothing of ours was set; run again when it is quieter."
@@ -82,19 +83,24 @@ def change_table(
 
 
 def _try_to_change(
-    glue: GlueClient, identity: TableIdentity, change: Callable[[TableInputTypeDef], TableInputTypeDef]
-) -> None:
+    glue: GlueClient,
+    identity: TableIdentity,
+    change: Callable[[TableInputTypeDef], TableInputTypeDef],
+    archive: bool,
+) -> int | None:
     table = glue.get_table(CatalogId=identity.account, DatabaseName=identity.database, Name=identity.table)["Table"]
     held = _as_input(glue, table)
     wanted = change(held)
-    if wanted != held:
-        glue.update_table(
-            CatalogId=identity.account,
-            DatabaseName=identity.database,
-            TableInput=wanted,
-            VersionId=table["VersionId"],
-            SkipArchive=True,  # archiving each registration would fill the account's quota of table versions
-        )
+    if wanted == held:
+        return None
+    glue.update_table(
+        CatalogId=identity.account,
+        DatabaseName=identity.database,
+        TableInput=wanted,
+        VersionId=table["VersionId"],
+        SkipArchive=not archive,  # archiving each registration would fill the account's quota of table versions
+    )
+    return int(table["VersionId"]) + 1
 
 
 def _as_input(glue: GlueClient, table: TableTypeDef) -> TableInputTypeDef:

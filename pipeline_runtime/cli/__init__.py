@@ -26,6 +26,9 @@ COMMANDS = {
     "schema": "schema",
     "compare": "compare",
     "consumers": "consumers",
+    "publish-schema": "publish_schema",
+    "deprecate": "deprecate",
+    "readers": "readers",
     "verify": "verify",
     "ropa": "ropa",
     "quality": "quality",
@@ -47,6 +50,9 @@ python -m pipeline_runtime verify <event | run id>  compare a run's event with i
 python -m pipeline_runtime ropa <folder | s3://…>   the record of processing (Art. 30 GDPR), from events
 python -m pipeline_runtime quality <dataset>        the assertion history, and the rule of three failures a week
 python -m pipeline_runtime consumers <proposal> …   which pipelines a producer's next version would break
+python -m pipeline_runtime publish-schema <prop.> … publish that version of the table, once the check has passed
+python -m pipeline_runtime deprecate <db.table> …   until when a version of a table stays readable
+python -m pipeline_runtime readers <db.table> …     who reads a table without declaring it, from access logs
 python -m pipeline_runtime sync <domain> s3://…     put a domain's declarations where its jobs read them
 python -m pipeline_runtime --version"""
 

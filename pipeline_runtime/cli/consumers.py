@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline_runtime.contracts.check import Report, judge
 from pipeline_runtime.contracts.proposal import LoadedProposal, load_proposal
 from pipeline_runtime.contracts.references import CatalogView, open_catalog
-from pipeline_runtime.contracts.report import FORMATS
+from pipeline_runtime.contracts.report import FORMATS, way_out
 from pipeline_runtime.contracts.scan import scan, shown
 from pipeline_runtime.errors import CatalogError, PipelineError, UsageError
 
@@ -24,6 +24,8 @@ def main(argv: Sequence[str]) -> int:
         loaded = load_proposal(Path(options.proposal), shown(Path(options.proposal)))
         report, without = _checked(loaded, options)
         sys.stdout.write(FORMATS[options.format](report, loaded))
+        sys.stdout.flush()
+        sys.stderr.write(way_out(report))
         if without is not None:
             raise without
     except (UsageError, CatalogError) as error:

@@ -9,7 +9,7 @@ from pipeline_runtime.contracts.check import Finding, Judged, Report, Verdict
 from pipeline_runtime.contracts.proposal import LoadedProposal
 from pipeline_runtime.schema.diff import Retyped
 
-__all__ = ["FORMATS", "as_github", "as_json", "as_text"]
+__all__ = ["FORMATS", "as_github", "as_json", "as_text", "way_out"]
 
 #: The verdicts' column: the widest is UNKNOWN PIN.
 _WIDTH = 12
@@ -47,6 +47,23 @@ def as_json(report: Report) -> str:
 def as_github(report: Report, loaded: LoadedProposal) -> str:
     """Annotations at the proposal's own lines, which are the ones a pull request shows, and the report for the log."""
     return "".join(line + "\n" for line in _annotations(report, loaded)) + as_text(report)
+
+
+def way_out(report: Report) -> str:
+    """How a breaking version can be published all the same; empty where nothing breaks."""
+    proposal = report.proposal
+    if not any(each.verdict is Verdict.BREAKS for each in report.judged):
+        return ""
+    current = report.catalog.version if report.catalog is not None else None
+    beside = f"{proposal.fqn}_v{proposal.schema_version}"
+    version = "<current>" if current is None else current
+    return (
+        f"A breaking change is a new version beside the old one: publish these columns as {beside},\n"
+        f"keep {proposal.fqn} as it is, feed both until a day that consumers know, and name that day:\n"
+        f"  python -m pipeline_runtime deprecate {proposal.fqn} --version {version} --after <day> "
+        f"--successor {beside}\n"
+        "Where the application's own database is the source, that is a further outbox table. See docs/contracts.md.\n"
+    )
 
 
 def _head(report: Report) -> Iterator[str]:

@@ -136,6 +136,15 @@ processing:
 _ICEBERG = {"string": "string", "int": "int", "bigint": "long", "float": "float", "double": "double", "date": "date"}
 
 
+_SNAPSHOT = {
+    "snapshot-id": 7,
+    "timestamp-ms": 1_785_542_400_000,
+    "sequence-number": 0,
+    "summary": {"operation": "append"},
+    "manifest-list": "s3://contracts-lake/manifests.avro",
+}
+
+
 @dataclass
 class Table:
     """A table in the stand-in for AWS, in a database of its own account or name."""
@@ -172,8 +181,10 @@ class Table:
             },
         )
 
-    def iceberg(self, columns: Mapping[str, tuple[str, bool]] = COLUMNS, **parameters: str) -> None:
-        """An Iceberg table without rows, as Iceberg's own catalog would leave it."""
+    def iceberg(
+        self, columns: Mapping[str, tuple[str, bool]] = COLUMNS, *, rows: bool = True, **parameters: str
+    ) -> None:
+        """An Iceberg table as Iceberg's own catalog would leave it; with rows its metadata names a snapshot."""
         fields = [
             {"id": number, "name": name, "required": not nullable, "type": self._type(type_)}
             for number, (name, (type_, nullable)) in enumerate(columns.items(), 1)
@@ -201,7 +212,7 @@ class Table:
                 },
                 "Parameters": {
                     "table_type": "ICEBERG",
-                    "metadata_location": self._metadata(fields),
+                    "metadata_location": self._metadata(fields, rows),
                     "owner_team": "shop",
                     **parameters,
                 },
@@ -227,7 +238,7 @@ class Table:
     def _type(type_: str) -> str:
         return _ICEBERG.get(type_, type_.replace(",", ", "))
 
-    def _metadata(self, fields: Sequence[Mapping[str, Any]]) -> str:
+    def _metadata(self, fields: Sequence[Mapping[str, Any]], rows: bool) -> str:
         key = f"{self.database}/{self.table}/metadata/{next(self._files):05}-{self.database}.metadata.json"
         document = {
             "format-version": 2,
@@ -243,6 +254,7 @@ class Table:
             "last-partition-id": 999,
             "default-sort-order-id": 0,
             "sort-orders": [{"order-id": 0, "fields": []}],
+            **({"current-snapshot-id": 7, "snapshots": [_SNAPSHOT]} if rows else {}),
         }
         self.s3.put_object(Bucket=self.bucket, Key=key, Body=json.dumps(document).encode())
         return f"s3://{self.bucket}/{key}"
