@@ -88,6 +88,7 @@ def _environment(options: argparse.Namespace) -> dict[str, str]:
     given = {
         "CORDATA_LINEAGE_URL": options.lineage_url,
         "CORDATA_LINEAGE": options.lineage,
+        "CORDATA_LINEAGE_CHILDREN": options.lineage_children,
         "CORDATA_EVIDENCE": options.evidence,
         "CORDATA_LINEAGE_ROLE_ARN": options.lineage_role_arn,
         "CORDATA_OWNER_TOPIC": options.owner_topic,
@@ -120,6 +121,11 @@ def _parser(glue: bool) -> argparse.ArgumentParser:
     parser.add_argument("--lineage-url", help="where lineage events go [CORDATA_LINEAGE_URL]")
     parser.add_argument("--lineage-role-arn", help="a role to sign lineage requests with [CORDATA_LINEAGE_ROLE_ARN]")
     parser.add_argument("--lineage", choices=("off",), help="run without delivering lineage [CORDATA_LINEAGE]")
+    parser.add_argument(
+        "--lineage-children",
+        choices=("on", "off"),
+        help="also send what the Spark listener saw, as child runs [CORDATA_LINEAGE_CHILDREN]",
+    )
     parser.add_argument("--evidence", help="folder or s3:// prefix for the run's evidence [CORDATA_EVIDENCE]")
     parser.add_argument("--owner-topic", help="SNS topic that tells owners of quarantines [CORDATA_OWNER_TOPIC]")
     parser.add_argument("--governance-catalog", help="catalog id that owns the LF-tags [CORDATA_GOVERNANCE_CATALOG]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ __all__ = ["RunSession"]
 class RunSession:
     """Starts at most one session. `start_spark` makes it from an application name and settings.
 
-    `listener_seconds` is how long the lineage listener is waited for when the run has ended.
+    `listener_seconds` is how long the lineage listener is waited for, all in all.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class RunSession:
         listener_seconds: float = 10.0,
     ) -> None:
         self._start_spark = start_spark
-        self._listener_seconds = listener_seconds
+        self._listener_seconds = self._listener_seconds_left = listener_seconds
         self._namespace, self._job, self._run_id = namespace, job, run_id
         self._spark: SparkSession | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -66,7 +67,7 @@ class RunSession:
                 self._spark.sparkContext.cancelAllJobs()
 
     def listened(self, *, engine_answers: bool) -> Witness:
-        """What the lineage listener saw of the run; to be asked when the work is over. Never raises.
+        """What the lineage listener saw of the run so far; to be asked when the batch is written. Never raises.
 
         Without `engine_answers` (after an interrupt) the JVM is not asked anything any more.
         """
@@ -96,15 +97,18 @@ class RunSession:
 
     def _wait_for_listener(self, spark: SparkSession) -> str | None:
         """Waits until the listener has heard of everything; says so where it has not, or where there is none."""
+        started = time.monotonic()
         try:
             if not listener_attached(dict(spark.sparkContext.getConf().getAll())):
                 return "no lineage listener was attached to the run's Spark"
-            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(int(self._listener_seconds * 1000))
+            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(int(self._listener_seconds_left * 1000))
         except failures():
             return (
                 f"the lineage listener had not heard of everything after {self._listener_seconds:g} s, or Spark did "
                 "not answer; what it wrote until then is here"
             )
+        finally:
+            self._listener_seconds_left = max(0.0, self._listener_seconds_left - (time.monotonic() - started))
         return None
 
 

@@ -10,9 +10,14 @@ from typing import Any
 from pipeline_runtime.catalog.table import QUARANTINE_SUFFIX
 from pipeline_runtime.errors import ReleaseRefused
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
+from pipeline_runtime.quality.broken_rules import BROKEN_RULES
 from pipeline_runtime.quality.result import AssertionResult, ValidationResult
+from pipeline_runtime.writers.quarantine import RUN_ID
 
 __all__ = ["QuarantinedBatch", "quarantined_batch"]
+
+#: What a quarantine has beside the columns of its product.
+_QUARANTINES_OWN = frozenset({BROKEN_RULES, RUN_ID})
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,12 @@ def quarantined_batch(run: RunEvidence) -> QuarantinedBatch:
     if rows == 0:
         raise ReleaseRefused(f"run {run.run_id}: its batch had no rows; nothing to release")
     provenance = terminal["run"]["facets"]["cordata_provenance"]
+    names = [field["name"] for field in outputs[0]["facets"]["schema"]["fields"]]
     return QuarantinedBatch(
         run_id=run.run_id,
         job=(terminal["job"]["namespace"], terminal["job"]["name"]),
         table=table,
-        columns=tuple(field["name"] for field in outputs[0]["facets"]["schema"]["fields"]),
+        columns=tuple(name for name in names if name not in _QUARANTINES_OWN),
         rows=rows,
         descriptor_path=provenance["descriptor_path"],
         descriptor_sha256=provenance["descriptor_sha256"],
@@ -61,7 +67,7 @@ def quarantined_batch(run: RunEvidence) -> QuarantinedBatch:
 
 
 def _event(run: RunEvidence, kind: EventKind) -> dict[str, Any] | None:
-    body = run.event(kind)
+    body = run.whole(kind)
     return None if body is None else json.loads(body)
 
 

@@ -151,6 +151,14 @@ class RunEvidence:
         address = self.store.describe(key)
         return address if address.startswith("s3://") else key
 
+    def whole(self, kind: EventKind) -> bytes | None:
+        """The stored event as it was before it was slimmed to be sent; as it is where that was not needed."""
+        body = self.event(kind)
+        if body is None:
+            return None
+        marker = json.loads(body)["run"].get("facets", {}).get("cordata_slimmed")
+        return body if marker is None else self.store.get(self._key(f"full/{marker['full_sha256']}.json")) or body
+
     def record_delivery(self, kind: EventKind, receipt: Receipt) -> None:
         self._write(f"{kind.value}.delivered.json", asdict(receipt))
 

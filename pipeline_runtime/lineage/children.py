@@ -10,7 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from openlineage.client.facet_v2 import parent_run
+
 from pipeline_runtime.catalog.table import TableIdentity
+from pipeline_runtime.context import ParentRun
 from pipeline_runtime.lineage import dataset_facets, facets
 from pipeline_runtime.lineage.column_lineage import ColumnLineage, composed
 from pipeline_runtime.lineage.events import RunStatus, as_json
@@ -115,20 +118,19 @@ class _Corrected:
 
     def _parent(self) -> _Event:
         context, metadata = self._facts.context, self._facts.descriptor.metadata
-        job = {"namespace": job_namespace(metadata.domain), "name": metadata.name}
-        ours = {"run": {"runId": context.run_id}, "job": job}
-        root = ours
-        if context.parent is not None:
-            root = {
-                "run": {"runId": context.parent.run_id},
-                "job": {"namespace": context.parent.namespace, "name": context.parent.name},
-            }
-        return {
-            "_producer": PRODUCER,
-            "_schemaURL": "https://openlineage.io/spec/facets/1-1-0/ParentRunFacet.json#/$defs/ParentRunFacet",
-            **ours,
-            "root": root,
-        }
+        namespace = job_namespace(metadata.domain)
+        root = context.parent or ParentRun(namespace, metadata.name, context.run_id)
+        return as_json(
+            parent_run.ParentRunFacet(
+                run=parent_run.Run(runId=context.run_id, facets=None),
+                job=parent_run.Job(namespace=namespace, name=metadata.name, facets=None),
+                root=parent_run.Root(
+                    run=parent_run.RootRun(runId=root.run_id, facets=None),
+                    job=parent_run.RootJob(namespace=root.namespace, name=root.name, facets=None),
+                ),
+                producer=PRODUCER,
+            )
+        )
 
     def _inputs(self, event: Mapping[str, Any], datasets: Iterable[_Event]) -> Iterator[_Event]:
         """Each dataset once; the unpublished batch, read back for the quarantine, is the source that it was made of."""

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -137,8 +138,10 @@ class Sink:
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
 
-@pytest.fixture
-def sink() -> Iterator[Sink]:
+@contextmanager
+def running_sink() -> Iterator[Sink]:
+    """A sink that is there within."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -159,10 +162,18 @@ def sink() -> Iterator[Sink]:
     it = Sink(server)
     thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.02), daemon=True)
     thread.start()
-    yield it
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield it
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    with running_sink() as it:
+        yield it
 
 
 @pytest.fixture

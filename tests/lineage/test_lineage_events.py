@@ -499,3 +499,42 @@ def test_building_events_leaves_openlineages_global_producer_alone(facts: RunFac
     to_bytes(start_event(facts, at=AT))
     assert before == base.PRODUCER
     assert attr.fields(RunEvent).producer.default == ""
+
+
+#: The fields of the four events that the articles print, by their paths; datasets and types are spelled by our rules.
+PRINTED = {
+    "complete": """
+        eventType eventTime producer schemaURL run.runId run.facets.processing_engine.name
+        run.facets.processing_engine.version run.facets.nominalTime.nominalStartTime job.namespace job.name
+        job.facets.sourceCodeLocation.type job.facets.sourceCodeLocation.path job.facets.sourceCodeLocation.url
+        job.facets.processing.purpose job.facets.processing.legal_basis inputs.0.namespace inputs.0.name
+        outputs.0.namespace outputs.0.name outputs.0.facets.schema.fields.0.name outputs.0.facets.schema.fields.0.type
+        run.facets.cordata_provenance.descriptor_path run.facets.cordata_provenance.descriptor_sha256
+        run.facets.cordata_provenance.source_table run.facets.cordata_provenance.source_schema_version
+        run.facets.cordata_provenance.descriptor_git_commit run.facets.cordata_provenance.descriptor_git_commit_signed
+        run.facets.cordata_provenance.executor_version run.facets.cordata_provenance.step_params.model_version
+    """,
+    "validation": """
+        eventType run.runId job.namespace job.name inputs.0.namespace inputs.0.name outputs
+        inputs.0.inputFacets.dataQualityAssertions.assertions.0.assertion
+        inputs.0.inputFacets.dataQualityAssertions.assertions.0.column
+        inputs.0.inputFacets.dataQualityAssertions.assertions.0.success
+        inputs.0.inputFacets.dataQualityAssertions.assertions.1.expected
+        inputs.0.inputFacets.dataQualityAssertions.assertions.1.actual
+    """,
+    "fail": """
+        eventType eventTime producer schemaURL run.runId run.facets.errorMessage.message
+        run.facets.errorMessage.programmingLanguage run.facets.cordata_provenance.descriptor_sha256
+        run.facets.cordata_provenance.source_schema_version run.facets.cordata_provenance.descriptor_git_commit
+        job.namespace job.name inputs outputs
+    """,
+}
+
+
+@pytest.mark.parametrize("name", sorted(PRINTED))
+def test_every_field_that_the_articles_print_is_there(events: dict[str, RunEvent], name: str) -> None:
+    for path in PRINTED[name].split():
+        value: Any = wire(events[name])
+        for part in path.split("."):
+            value = value[int(part)] if isinstance(value, list) else value[part]
+        assert value not in (None, ""), path
