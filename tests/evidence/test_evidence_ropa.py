@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
-import time
-import tracemalloc
+import subprocess
+import sys
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from pipeline_runtime.evidence.ropa.project import record_of
 from pipeline_runtime.lineage.events import RunStatus
 from sandbox.audited_domain import ENDED, RUN, AuditedDomain
 
+ROOT = Path(__file__).resolve().parents[2]
 SCORED = "arn:aws:glue:eu-central-1:111122223333/table/fraud_curated/transactions_scored"
 
 
@@ -174,6 +176,31 @@ def test_a_recipient_that_knows_the_dataset_by_another_of_its_names_is_one(
     recipients = record(capsys, place)["jobs"]["scored"]["recipients"]
     assert [each["job"] for each in recipients] == ["export", "query"]
     assert [each["purpose"] for each in recipients] == [None, None]
+
+
+def test_an_activity_that_reads_what_it_wrote_before_is_no_recipient_of_its_own(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    place = written(tmp_path / "events", event(reads=("wh|mart",), writes=("wh|mart",), **DECLARED))
+    assert record(capsys, place)["jobs"]["scored"]["recipients"] == []
+
+
+def test_the_commit_of_a_run_is_known_from_whichever_of_its_events_names_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    start, end = event(kind="START"), event(at=ENDED + timedelta(minutes=1), **DECLARED)
+    start["job"]["facets"]["sourceCodeLocation"] = {"version": "f" * 40}
+    for name, order in (("one", (start, end)), ("two", (end, start))):
+        purpose = record(capsys, written(tmp_path / name, *order))["jobs"]["scored"]["purpose"]
+        assert purpose["evidence"]["commit"] == "f" * 40
+
+
+def test_a_tag_of_one_column_is_no_category_of_the_dataset(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    item = event(writes=("wh|mart",), **DECLARED)
+    tags = [{"key": "sensitivity", "value": "high", "field": "iban"}, {"key": "residency", "value": "eu"}]
+    item["outputs"][0]["facets"]["tags"] = {"tags": tags}
+    outputs = record(capsys, written(tmp_path / "events", item))["jobs"]["scored"]["outputs"]
+    assert outputs[0]["tags"] == {"residency": "eu"}
 
 
 def test_what_nobody_said_is_shown_as_that_and_never_left_blank(
@@ -482,9 +509,7 @@ def test_whatever_a_file_holds_the_record_is_made_of_the_rest(data: st.DataObjec
 
 
 @pytest.mark.slow
-def test_ten_thousand_events_take_seconds_and_little_memory(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, domain: AuditedDomain
-) -> None:
+def test_ten_thousand_events_take_seconds_and_little_memory(tmp_path: Path, domain: AuditedDomain) -> None:
     domain.commit()
     example = domain.event()
     columns = [{"name": f"column_{number}", "type": "string"} for number in range(100)]
@@ -498,15 +523,13 @@ def test_ten_thousand_events_take_seconds_and_little_memory(
             example["eventTime"] = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=run)).isoformat()
             (folder / f"{job}" / f"{run}.json").write_text(json.dumps(example))
 
-    began = time.perf_counter()
-    found = record(capsys, folder)
-    seconds = time.perf_counter() - began
+    command = [sys.executable, "-m", "pipeline_runtime", "ropa", str(folder), "--format", "json"]
+    with (tmp_path / "record.json").open("wb") as out, subprocess.Popen(command, cwd=ROOT, stdout=out) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
 
-    assert (len(found["activities"]), found["scope"]["events"]) == (50, 10_000)
-    assert seconds < 30, f"{seconds:.1f} s"
-    tracemalloc.start()
-    main(["ropa", str(folder), "--format", "json"])
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    capsys.readouterr()
-    assert peak < 64 * 1024 * 1024, f"{peak / 1e6:.0f} MB"
+    found = json.loads((tmp_path / "record.json").read_bytes())
+    assert (process.returncode, len(found["activities"]), found["scope"]["events"]) == (0, 50, 10_000)
+    # Of its own processor time, for others may use the machine; measured: 1.3 s and 27 MB.
+    assert used.ru_utime < 10, f"{used.ru_utime:.1f} s"
+    assert used.ru_maxrss < 100_000, f"{used.ru_maxrss / 1000:.0f} MB"
