@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.engine.catalogs import OWN_CATALOG, catalog_settings
 from pipeline_runtime.errors import ConfigurationError
+from pipeline_runtime.glue.conf import LIST_SETTINGS, merged
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +37,7 @@ def session_settings(*, warehouse: str, foreign_accounts: Iterable[str] = (), en
 
 
 def build_session(app_name: str, settings: Mapping[str, str]) -> SparkSession:
-    """A new session with these settings on top of spark-submit's.
+    """A new session with these settings on top of spark-submit's; lists such as the SQL extensions are joined to them.
 
     Raises ConfigurationError where a SparkContext exists already: it would ignore the settings silently,
     and the listener would report elsewhere.
@@ -50,6 +51,21 @@ def build_session(app_name: str, settings: Mapping[str, str]) -> SparkSession:
             "settings are ignored. Start the job script without creating a session or a GlueContext first."
         )
     builder = SparkSession.builder.appName(app_name)
-    for key, value in settings.items():
+    for key, value in _joined(app_name, settings).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _joined(app_name: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings, with what the deployment has in its own lists behind ours.
+
+    What spark-submit was told, by `--conf` and by its defaults, is known once the JVM runs; so it is started here,
+    with all but the lists, for some settings count at its start only.
+    """
+    from pyspark import SparkConf, SparkContext
+
+    launch = SparkConf().setAppName(app_name)
+    launch.setAll([(key, value) for key, value in settings.items() if key not in LIST_SETTINGS])
+    SparkContext._ensure_initialized(conf=launch)
+    given = {key: value for key, value in SparkConf().getAll() if key in LIST_SETTINGS & settings.keys()}
+    return merged(settings, given)

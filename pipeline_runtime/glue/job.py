@@ -14,10 +14,12 @@ from pipeline_runtime.glue.conf import LIST_SETTINGS, merged, render_conf
 from pipeline_runtime.glue.engines import GlueEngine
 from pipeline_runtime.lineage.listener import LISTENER_CLASS
 
-__all__ = ["RESERVED_SETTINGS", "WORKER_TYPES", "GlueJob", "default_arguments", "definition"]
+__all__ = ["EXECUTION_CLASSES", "RESERVED_SETTINGS", "WORKER_TYPES", "GlueJob", "default_arguments", "definition"]
 
 #: What Glue takes for Spark jobs of these versions.
 WORKER_TYPES = ("G.025X", "G.1X", "G.2X", "G.4X", "G.8X")
+
+EXECUTION_CLASSES = ("STANDARD", "FLEX")
 
 #: Bytes of all arguments together, by AWS's documentation of job parameters.
 _MAX_ARGUMENTS = 260 * 1024
@@ -63,6 +65,7 @@ class GlueJob:
     governance_catalog: str | None = None
     owner_topic: str | None = None
     log_group_prefix: str | None = None
+    execution_class: str = "STANDARD"
     worker_type: str = "G.1X"
     number_of_workers: int = 2
     timeout: int = 120
@@ -79,6 +82,8 @@ class GlueJob:
             problems.append("the name is letters, digits, underscores and hyphens")
         if self.worker_type not in WORKER_TYPES:
             problems.append(f"worker_type {self.worker_type!r} is not one of {', '.join(WORKER_TYPES)}")
+        if self.execution_class not in EXECUTION_CLASSES:
+            problems.append(f"execution_class {self.execution_class!r} is not one of {', '.join(EXECUTION_CLASSES)}")
         for what in ("config", "evidence"):
             if _S3.fullmatch(getattr(self, what)) is None:
                 problems.append(f"{what} {getattr(self, what)!r} is no s3://bucket/prefix")
@@ -142,7 +147,7 @@ def definition(job: GlueJob) -> dict[str, Any]:
         "Command": {"Name": "glueetl", "ScriptLocation": job.artefact.script, "PythonVersion": "3"},
         "DefaultArguments": default_arguments(job),
         "GlueVersion": job.engine.glue,
-        "ExecutionClass": "STANDARD",
+        "ExecutionClass": job.execution_class,
         "WorkerType": job.worker_type,
         "NumberOfWorkers": job.number_of_workers,
         "Timeout": job.timeout,

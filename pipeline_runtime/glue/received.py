@@ -9,6 +9,7 @@ from typing import Any
 from pipeline_runtime.errors import ConfigurationError
 from pipeline_runtime.glue.conf import parse_conf
 from pipeline_runtime.glue.engines import GlueEngine, engine_for
+from pipeline_runtime.glue.job import EXECUTION_CLASSES
 from pipeline_runtime.lineage.listener import LISTENER_CLASS
 
 __all__ = ["ReceivedJob", "effective_arguments", "received"]
@@ -74,7 +75,7 @@ def _problems(job: Mapping[str, Any], arguments: Mapping[str, str], found: Recei
     problems = []
     if job.get("MaxRetries", 0) != 0:
         problems.append("MaxRetries is not 0: Glue would retry a run under the same run id")
-    if job.get("ExecutionClass") not in {"STANDARD", "FLEX"}:
+    if job.get("ExecutionClass") not in EXECUTION_CLASSES:
         problems.append("ExecutionClass is not set")
     listeners = found.conf.get("spark.extraListeners", "").split(",")
     attached = [jar for jar in found.jars if jar.rpartition("/")[2].startswith("openlineage-spark")]

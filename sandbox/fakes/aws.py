@@ -21,7 +21,7 @@ Glue
     models names: databases and tables are lower case, whatever the request's spelling;
     models paging of GetDatabases, GetTables, GetTableVersions (100 a page) and GetPartitions (1000);
     models job runs: the newest first, in pages (200), in the state that StartJobRun's argument --fake-state names
-    (test-only; RUNNING without), with a CompletedOn only once ended.
+    (test-only; RUNNING without) or that POST /fake/job-runs has said since, with a CompletedOn only once ended.
 Lake Formation
     models the ontology: keys and values are kept in lower case, ListLFTags comes in pages (50), a second
     CreateLFTag of a key is an AlreadyExistsException;
@@ -77,6 +77,10 @@ class AwsFake:
         path = environ.get("PATH_INFO", "")
         if path == "/moto-api/reset":
             self._datazone.reset()
+        if path == "/fake/job-runs":
+            from sandbox.fakes.job_runs import move
+
+            return move(environ, start_response)
         credential = _CREDENTIAL.search(environ.get("HTTP_AUTHORIZATION", ""))
         if credential is None:
             service = "datazone" if path.startswith("/fake/") else None

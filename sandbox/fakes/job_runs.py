@@ -1,12 +1,23 @@
-"""Glue job runs whose state a test chooses; moto's all succeed by being looked at."""
+"""Glue job runs whose state is chosen; moto's all succeed by being looked at.
+
+StartJobRun with the argument --fake-state=STOPPED            in that state from the start
+POST /fake/job-runs {"account", "region", "job", "run", "state", "message"}
+                                                              in that state from now on
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from moto.glue.models import FakeJobRun
+from moto.core.utils import utcnow
+from moto.glue.models import FakeJobRun, glue_backends
 
-__all__ = ["STATE_ARGUMENT", "ChosenJobRun"]
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+__all__ = ["STATE_ARGUMENT", "ChosenJobRun", "move"]
 
 #: Test-only argument of StartJobRun; not part of what GetJobRun answers.
 STATE_ARGUMENT = "--fake-state"
@@ -20,6 +31,7 @@ class ChosenJobRun(FakeJobRun):
         super().__init__(*args, **kwargs)
         self.arguments = dict(self.arguments or {})
         self._chosen = str(self.arguments.pop(STATE_ARGUMENT, "RUNNING"))
+        self._message: str | None = None
 
     @property  # type: ignore[misc]
     def status(self) -> str:
@@ -32,5 +44,22 @@ class ChosenJobRun(FakeJobRun):
         if self.status in _UNDER_WAY:
             del answer["CompletedOn"]
         elif self.status not in ("SUCCEEDED", "STOPPED"):
-            answer["ErrorMessage"] = f"the job run ended as {self.status}"
+            answer["ErrorMessage"] = self._message or f"the job run ended as {self.status}"
         return answer
+
+    def end(self, state: str, message: str | None) -> None:
+        """From now on the job run is in this state."""
+        self._chosen, self._message = state, message
+        self.modified_on = self.completed_on = utcnow()
+
+
+def move(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Answers a request to /fake/job-runs: 204, or 404 where there is no such job run."""
+    asked = json.loads(environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)))
+    job = glue_backends[asked["account"]][asked["region"]].jobs.get(asked["job"])
+    runs = [run for run in (job.job_runs if job else []) if isinstance(run, ChosenJobRun)]
+    found = [run for run in runs if run.job_run_id == asked["run"]]
+    for run in found:
+        run.end(asked["state"], asked.get("message"))
+    start_response("204 No Content" if found else "404 Not Found", [("Content-Length", "0")])
+    return [b""]

@@ -117,6 +117,7 @@ def test_reported_a_glue_version_is_text_and_one_of_ours(version: object) -> Non
         ({"timeout": 1e3}, "timeout 1000.0 is no whole number"),
         ({"number_of_workers": 1}, "number_of_workers is 1, and at least 2"),
         ({"worker_type": "G.3X"}, "worker_type 'G.3X' is not one of G.025X, G.1X"),
+        ({"execution_class": "flex"}, "execution_class 'flex' is not one of STANDARD, FLEX"),
         ({"name": "a job"}, "the name is letters"),
         ({"config": "config"}, "config 'config' is no s3://"),
         ({"evidence": "s3://bucket/a b"}, "evidence .* is no s3://"),

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import io
-import json
 import subprocess
 import uuid
 from typing import Any
 
 import pytest
 from lab import Lab, Outcome
+from synced import DESCRIPTOR, sync
 
-from pipeline_runtime.cli import main
 from pipeline_runtime.run import RunRequest, run
 from pipeline_runtime.sync.fetch import fetched
 from pipeline_runtime.trace import Trace
 
 pytestmark = pytest.mark.spark
 
-DESCRIPTOR = "domains/fraud/pipelines/payments_scored.yml"
-
 
 @pytest.fixture
 def config(lab: Lab) -> str:
-    """The lab's domain in a repository, deployed and synced; where to."""
-    top = lab.root.parents[1]
-    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-    for command in (["init", "-q"], ["add", "domains"], ["commit", "-q", "-m", "declared"]):
-        subprocess.run([*git, *command], cwd=top, check=True)
-    target = {"database": lab.curated, "table": "payments_scored", "location": f"s3://{lab.bucket}/payments_scored/"}
-    job = {"descriptor": DESCRIPTOR, "source": f"{lab.raw}.payments", "target": target}
-    deployed = json.dumps({"domain": "fraud", "jobs": {"payments_scored": job}})
-    lab.client("s3").put_object(Bucket=lab.bucket, Key="config/deployed.json", Body=deployed)
-    url = f"s3://{lab.bucket}/config"
-    assert main(["sync", str(lab.root), url]) == 0
-    return url
+    return sync(lab)
 
 
 def run_copy(lab: Lab, config: str) -> Outcome:
