@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.engine.catalogs import tagging
 from pipeline_runtime.engine.session import session_settings
-from pipeline_runtime.engine.spark_error import failures
 from pipeline_runtime.errors import EvidenceFailed
 from pipeline_runtime.evidence.runs import RunEvidence
 from pipeline_runtime.lineage.listener import Witness, keep_events, listener_attached, listener_settings, read_events
@@ -102,7 +101,7 @@ class RunSession:
             if not listener_attached(dict(spark.sparkContext.getConf().getAll())):
                 return "no lineage listener was attached to the run's Spark"
             spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(int(self._listener_seconds_left * 1000))
-        except failures():
+        except Exception:  # Whatever has become of the JVM, the run must still say how it ended.
             return (
                 f"the lineage listener had not heard of everything after {self._listener_seconds:g} s, or Spark did "
                 "not answer; what it wrote until then is here"
