@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str]) -> int:
     """0 where the date is set, 1 where the catalog refuses, 2 where the command line cannot be used."""
-    options = _parser().parse_args(argv)
+    options = _parser().parse_intermixed_args(argv)
     try:
         _ask_for_a_day_to_come(options)
         table = _table(options.table)

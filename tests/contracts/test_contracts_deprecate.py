@@ -90,7 +90,7 @@ def test_several_versions_have_days_of_their_own_and_each_can_be_taken_back(depr
 def test_the_consumers_to_tell_are_listed_with_their_owners(deprecated, table, consumers):
     consumers.descriptor("old", database=table.database, pin=1)
     consumers.descriptor("new", database=table.database, pin=3)
-    _, out, _ = deprecated("domains", "--version", "2", "--after", str(NEXT_YEAR))
+    _, out, _ = deprecated("--version", "2", "--after", str(NEXT_YEAR), "domains")
     assert "  tell old (finance)  pins v1  owner finance@example.org\n" in out
     assert "tell new" not in out
 
