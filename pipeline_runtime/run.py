@@ -17,6 +17,7 @@ from pipeline_runtime.descriptor.load import LoadedDescriptor, load
 from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.engine.catalogs import catalog_name
+from pipeline_runtime.engine.listener_version import listener_problem
 from pipeline_runtime.engine.metrics import count_rows, scan_rows, unnamed_scan_rows
 from pipeline_runtime.engine.plans import origins_of
 from pipeline_runtime.engine.run_session import RunSession
@@ -160,11 +161,14 @@ def _first_facts(request: RunRequest, loaded: LoadedDescriptor, environ: Mapping
 def _start(session: RunSession, plan: Plan, deployment: Deployment, trace: Trace) -> SparkSession:
     owner = plan.source.table.identity.account
     with trace.waiting("starting Spark"):
-        return session.start(
+        spark = session.start(
             warehouse=plan.target.warehouse,
             foreign_accounts=(owner,) if owner != deployment.account else (),
             endpoint=deployment.endpoint,
         )
+    if (problem := listener_problem(spark)) is not None:
+        trace.stage("WARNING", problem)
+    return spark
 
 
 def _frame(

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,46 @@ def test_reported_the_deployments_extensions_are_kept_behind_ours(
         "spark.sql.shuffle.partitions": "3",
         "spark.app.name": "probe",
     }
+
+
+OLD_LISTENER = """\
+import sys
+from pipeline_runtime.engine.listener_version import listener_problem
+from pipeline_runtime.engine.session import build_session
+session = build_session("probe", {"spark.sql.session.timeZone": "UTC"})
+print(listener_problem(session))
+session.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["ours", "glues"])
+def test_reported_a_listener_that_is_not_ours_is_named_with_the_remedy(
+    tmp_path: Path, jars: list[Path], first: str
+) -> None:
+    """Glue's own, older listener is stood in for by a JAR that says it is one: the first on the path answers."""
+    glues = tmp_path / "glue-openlineage.jar"
+    with zipfile.ZipFile(glues, "w") as archive:
+        archive.writestr("io/openlineage/spark/agent/version.properties", "name=openlineage-spark\nversion=1.34.0\n")
+    path = [*jars, glues] if first == "ours" else [glues, *jars]
+    defaults = {
+        "spark.master": "local[1]",
+        "spark.ui.enabled": "false",
+        "spark.jars": ",".join(map(str, path)),
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.openlineage.transport.type": "console",
+    }
+    (tmp_path / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in defaults.items()))
+    script = tmp_path / "probe.py"
+    script.write_text(OLD_LISTENER)
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "spark-submit"), str(script)],
+        env={**os.environ, "SPARK_CONF_DIR": str(tmp_path), "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    expected = "the lineage listener on the path is 1.34.0, not 1.53.0: another JAR was found first; pass"
+    assert (expected in done.stdout) is (first == "glues"), done.stdout

@@ -106,7 +106,8 @@ def test_a_deployed_job_publishes_and_says_which_artefact_and_commit_did_it(
     assert provenance["descriptor_path"] == DESCRIPTOR
     assert facets["environment-properties"]["environment-properties"]["GLUE_VERSION"] == job.engine.glue
     # The listener came with the job, and saw it.
-    assert b"openlineage-spark" in run.evidence["listener/events.jsonl"]
+    version = job.engine.listener.version
+    assert f"OpenLineage/tree/{version}/integration/spark".encode() in run.evidence["listener/events.jsonl"]
     assert [event["eventType"] for event in lab.adapter.events(run.run_id)] == ["START", "COMPLETE", "OTHER"]
     assert "closer" in run.said
 
