@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
+from pipeline_runtime.catalog.parameters import COLUMNS
 from pipeline_runtime.contracts.batches import in_batches
 from pipeline_runtime.contracts.declared import Declared
 from pipeline_runtime.contracts.proposal import Proposal
@@ -24,11 +25,11 @@ from pipeline_runtime.contracts.references import (
     reference_of,
 )
 from pipeline_runtime.contracts.scan import Scanned, Unreadable
-from pipeline_runtime.errors import Problem
-from pipeline_runtime.schema.columns import Schema
+from pipeline_runtime.errors import CatalogError, Problem
 from pipeline_runtime.schema.diff import Change, NullabilityChanged, Removed, Retyped, diff
+from pipeline_runtime.schema.meaning import MeaningChange, load_columns, meaning_changes
 
-__all__ = ["Finding", "Judged", "Report", "Verdict", "breaks_contract", "judge"]
+__all__ = ["Finding", "Judged", "MeaningFinding", "Report", "Verdict", "breaks_contract", "judge"]
 
 
 class Verdict(str, Enum):
@@ -50,16 +51,26 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class MeaningFinding:
+    """A column that keeps its shape and means something else: told to its readers, and no failure."""
+
+    change: MeaningChange
+    use: ColumnUse
+
+
+@dataclass(frozen=True)
 class Judged:
     """A consumer, or a descriptor that may be one, and what becomes of it.
 
-    `bump` says that its pin has to move before it runs on the proposed version.
+    `meanings` are the changes of meaning among its columns; `bump` says that its pin has to move before it runs on
+    the proposed version.
     """
 
     verdict: Verdict
     path: str
     consumer: Declared | None = None
     findings: tuple[Finding, ...] = ()
+    meanings: tuple[MeaningFinding, ...] = ()
     reason: str = ""
     problems: tuple[Problem, ...] = ()
 
@@ -100,7 +111,8 @@ def judge(
     unreadable = {each.path: each for found in scanned for each in found.unreadable}
     asked = [each.pin for each in consumers.values() if not is_recorded(each)] if catalog is not None else []
     facts = catalog.facts(asked) if catalog is not None else None
-    batches = in_batches(partial(_judge_batch, proposal, facts, only_used), consumers.values())
+    meanings = _meanings(proposal, facts)
+    batches = in_batches(partial(_judge_batch, proposal, facts, meanings, only_used), consumers.values())
     judged = [each for batch in batches for each in batch]
     judged += [_unreadable(each) for each in unreadable.values()]
     order = list(Verdict)
@@ -118,32 +130,53 @@ def _unreadable(found: Unreadable) -> Judged:
     return Judged(Verdict.UNREADABLE, found.path, problems=found.problems)
 
 
+def _meanings(proposal: Proposal, catalog: CatalogFacts | None) -> tuple[MeaningChange, ...]:
+    """What the proposal declares otherwise than the catalog has it. Raises CatalogError for a broken declaration."""
+    declared = catalog.parameters.get(COLUMNS) if catalog is not None else None
+    if declared is None:
+        return ()
+    try:
+        return meaning_changes(load_columns(declared), proposal.columns)
+    except ValueError as error:
+        raise CatalogError(f"{proposal.fqn}: the table Parameter {COLUMNS} {error}") from error
+
+
 def _judge_batch(
-    proposal: Proposal, catalog: CatalogFacts | None, only_used: bool, consumers: list[Declared]
+    proposal: Proposal,
+    catalog: CatalogFacts | None,
+    meanings: tuple[MeaningChange, ...],
+    only_used: bool,
+    consumers: list[Declared],
 ) -> list[Judged]:
-    return [_judged(proposal, consumer, catalog, only_used) for consumer in consumers]
+    return [_judged(proposal, consumer, catalog, meanings, only_used) for consumer in consumers]
 
 
-def _judged(proposal: Proposal, consumer: Declared, catalog: CatalogFacts | None, only_used: bool) -> Judged:
+def _judged(
+    proposal: Proposal,
+    consumer: Declared,
+    catalog: CatalogFacts | None,
+    meanings: tuple[MeaningChange, ...],
+    only_used: bool,
+) -> Judged:
     reference = reference_of(consumer, catalog)
     if isinstance(reference, UnknownPin):
         return Judged(
             Verdict.UNKNOWN_PIN, consumer.path, consumer, reason=reference.reason, problems=reference.problems
         )
     changes = tuple(diff(reference.schema, proposal.schema))
-    reads = _reads(consumer, reference.schema, changes, catalog)
+    told = [meaning for meaning in meanings if reference.schema.find(meaning.column) is not None]
+    reads: ConsumerReads | None = None
+    if told or any(map(breaks_contract, changes)):
+        reads = reads_of(consumer, reference.schema, None if catalog is None else catalog.parameters)
     findings = tuple(_finding(change, reads, only_used) for change in changes)
     breaking = any(finding.breaks for finding in findings)
-    return Judged(Verdict.BREAKS if breaking else Verdict.COMPATIBLE, consumer.path, consumer, findings)
-
-
-def _reads(
-    consumer: Declared, pinned: Schema, changes: Sequence[Change], catalog: CatalogFacts | None
-) -> ConsumerReads | None:
-    """None where nothing breaks, so nobody asks what is read."""
-    if not any(map(breaks_contract, changes)):
-        return None
-    return reads_of(consumer, pinned, None if catalog is None else catalog.parameters)
+    return Judged(
+        Verdict.BREAKS if breaking else Verdict.COMPATIBLE,
+        consumer.path,
+        consumer,
+        findings,
+        tuple(MeaningFinding(meaning, reads.of(meaning.column)) for meaning in told) if reads is not None else (),
+    )
 
 
 def _finding(change: Change, reads: ConsumerReads | None, only_used: bool) -> Finding:

@@ -101,6 +101,9 @@ def _block(report: Report, judged: Judged) -> Iterator[str]:
         yield _INDENT + str(finding.change) + ("   <- breaks" if finding.breaks else "")
         if finding.use is not None:
             yield f"{_INDENT}  {finding.use.words}"
+    for meaning in judged.meanings:
+        yield f"{_INDENT}{meaning.change}   <- means something else"
+        yield f"{_INDENT}  {meaning.use.words}"
     if judged.bump:
         yield f"{_INDENT}bump the pin to v{report.proposal.schema_version} once it is published"
     elif judged.verdict is Verdict.COMPATIBLE:
@@ -155,6 +158,9 @@ def _consumer_object(report: Report, judged: Judged) -> dict[str, object]:
         "path": judged.path,
         **known,
         "changes": [_finding_object(finding) for finding in judged.findings],
+        "meanings": [
+            {"column": each.change.column, "text": str(each.change), "read": each.use.read} for each in judged.meanings
+        ],
         "bump_to": report.proposal.schema_version if judged.bump else None,
         "reason": judged.reason or None,
         "problems": [str(problem) for problem in judged.problems],
@@ -182,6 +188,10 @@ def _annotations(report: Report, loaded: LoadedProposal) -> Iterator[str]:
             if finding.breaks:
                 text = str(finding.change) + (f"; {finding.use.words}" if finding.use else "")
                 yield _annotation("error", loaded, loaded.line_of(finding.change.name), f"breaks {who}", text)
+        for meaning in judged.meanings:
+            line = loaded.line_of(meaning.change.column)
+            text = f"{meaning.change}; {meaning.use.words}"
+            yield _annotation("warning", loaded, line, f"means something else: {who}", text)
         if judged.verdict in (Verdict.UNKNOWN_PIN, Verdict.UNREADABLE):
             reasons = [judged.reason, *map(str, judged.problems)]
             text = "\n".join(reason for reason in reasons if reason)

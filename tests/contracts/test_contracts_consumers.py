@@ -501,3 +501,26 @@ def test_a_pull_request_is_annotated_at_the_proposals_own_lines(consumers, check
     )
     assert errors[2].startswith("::notice file=proposal.yml,line=5,title=pin to bump%3A two (finance)")
     assert "BREAKS      one (finance)" in out
+
+
+# -- what columns mean ----------------------------------------------------------------------------
+
+
+def test_a_column_that_means_something_else_is_told_to_its_readers_and_fails_nobody(consumers, check, table):
+    from pipeline_runtime.schema.meaning import DeclaredColumn, dump_columns
+
+    declared = [DeclaredColumn("amount", "decimal(10,2)", unit="EUR", description="what was paid")]
+    table.iceberg(**{"cordata.columns": dump_columns(declared)})
+    consumers.descriptor(database=table.database, pin=0)
+    proposal = changed().replace("database: sales", f"database: {table.database}")
+    proposal = proposal.replace("name: amount,", "name: amount, unit: cents, description: in other words,")
+
+    code, out, _ = check(proposal)
+
+    assert code == 0
+    assert '~ amount: unit "EUR" -> "cents"   <- means something else\n              read at domains/finance/sql' in out
+    assert "description" not in out
+    assert "the same columns: nothing to bump" in out
+    annotated = check(proposal, "--format", "github")[1]
+    assert "::warning file=proposal.yml,line=8,title=means something else%3A daily-orders (finance)" in annotated
+    assert json.loads(check(proposal, "--format", "json")[1])["consumers"][0]["meanings"][0]["read"] is True
