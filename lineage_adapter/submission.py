@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lineage_adapter.callers import Caller, check_domain
 from lineage_adapter.encoding import from_base64, unpack
-from lineage_adapter.errors import AdapterError, BodyUnreadable, CallerUnknown, DeadLetterFailed, Refused
+from lineage_adapter.errors import AdapterError, BodyUnreadable, DeadLetterFailed, Refused
 from lineage_adapter.event import RunEvent, parse
 from lineage_adapter.limits import check_size
 
@@ -96,7 +96,7 @@ def keep(outcome: Outcome, wire: Wire, dead_letters: Callable[[], DeadLetters], 
     A refused event that cannot be kept is not done: its error becomes DeadLetterFailed, which is retryable.
     """
     error = outcome.error
-    if error is None or isinstance(error, CallerUnknown) or not (always or isinstance(error, Refused)):
+    if error is None or not (always or isinstance(error, Refused)):
         return outcome
     started = time.monotonic()
     try:
