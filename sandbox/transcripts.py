@@ -27,6 +27,7 @@ __all__ = ["EVIDENCE", "SCENES", "Scene", "main", "record", "without_commit"]
 _ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = _ROOT / "docs" / "evidence"
 _RUN_ID = "6f1c2d3e-0000-4000-8000-000000000001"
+_FINANCE = "domains/finance/pipelines/merchant_settlement_daily.yml"
 _PROPOSALS = "domains/proposals/card-ledger"
 _COMMIT = re.compile(r"(?m)^# commit [0-9a-f]{40}$")
 
@@ -56,8 +57,7 @@ SCENES = (
         "The additive version is published. The pipeline that pins the old one stops before it reads a row.",
         (
             f"python -m pipeline_runtime publish-schema {_PROPOSALS}-v4.12.0.yml --check domains",
-            "python -m pipeline_runtime domains/finance/pipelines/merchant_settlement_daily.yml "
-            f"--run-id {_RUN_ID} --lineage off --evidence evidence",
+            f"python -m pipeline_runtime {_FINANCE} --run-id {_RUN_ID} --lineage off --evidence evidence",
         ),
     ),
     Scene(
