@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terraform.workspace import ROOT, Workspace, copy_of
+from sandbox.deploy.terraform import ROOT, Workspace, copy_of
 
 
 @pytest.fixture(scope="session", autouse=True)

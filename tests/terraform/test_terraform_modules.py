@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terraform.workspace import ROOT, Workspace
+from sandbox.deploy.terraform import ROOT, Workspace
 
 pytestmark = pytest.mark.terraform
 

@@ -48,6 +48,7 @@ resource "aws_s3_object" "deployed" {
 
   content = jsonencode({
     domain = var.domain
+    apply  = var.applied_from
     jobs = {
       for name, job in local.jobs : name => {
         descriptor = job.descriptor

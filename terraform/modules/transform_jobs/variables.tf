@@ -122,6 +122,12 @@ variable "bucket_name" {
   }
 }
 
+variable "applied_from" {
+  description = "Where this is applied, such as terraform/live/prod/domains/fraud: what `sync` tells a domain to apply when a descriptor is not covered yet."
+  type        = string
+  default     = "the domain's transform_jobs"
+}
+
 variable "source_locations" {
   description = "Where sources lie, by database.table, as s3://bucket/prefix/. Needed for tables of other accounts and for tables that are made in the same apply; others are looked up in the catalog."
   type        = map(string)

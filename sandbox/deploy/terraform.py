@@ -82,8 +82,10 @@ class Workspace:
     folder: Path
     data: Path
 
-    def __call__(self, *arguments: str, expected: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
-        """Runs `terraform <arguments>`. Raises TerraformFailed for an exit code that was not expected."""
+    def __call__(
+        self, *arguments: str, expected: tuple[int, ...] = (0,), given: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs `terraform <arguments>`, with a text to read. Raises TerraformFailed for an unexpected exit code."""
         result = subprocess.run(
             ["terraform", *arguments],
             cwd=self.folder,
@@ -97,6 +99,7 @@ class Workspace:
                 "AWS_EC2_METADATA_DISABLED": "true",
             },
             capture_output=True,
+            input=given,
             text=True,
             check=False,
         )

@@ -1,0 +1,1 @@
+"""Deploying to the stand-in as to AWS: the live configuration, applied by Terraform."""

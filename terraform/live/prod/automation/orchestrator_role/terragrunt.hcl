@@ -1,0 +1,17 @@
+# live/prod/automation/orchestrator_role/terragrunt.hcl — who plans and follows, and touches no row
+
+include "root" {
+  path = find_in_parent_folders("root.hcl")
+}
+
+locals {
+  env = read_terragrunt_config(find_in_parent_folders("env.hcl")).locals
+}
+
+terraform {
+  source = "${get_repo_root()}/terraform/modules//orchestrator_role"
+}
+
+inputs = {
+  scheduler_role_arns = { for name, domain in local.env.domains : name => "arn:aws:iam::${domain.account}:role/cordata-${name}-scheduler" }
+}
