@@ -7,8 +7,6 @@ verdict in its own events, with who decided to publish all the same.
 from __future__ import annotations
 
 import json
-import os
-import socket
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +25,7 @@ from pipeline_runtime.engine.run_session import RunSession
 from pipeline_runtime.engine.session import build_session
 from pipeline_runtime.errors import EngineFailed, ReleaseRefused, UsageError
 from pipeline_runtime.evidence.quarantined import QuarantinedBatch, quarantined_batch
-from pipeline_runtime.evidence.releases import Attempt, attempts_of, claim_attempt
+from pipeline_runtime.evidence.releases import Attempt, attempts_of, claim_attempt, is_registered, note_registered
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.evidence.store import EvidenceStore
 from pipeline_runtime.lineage.engine import engine_of
@@ -45,9 +43,10 @@ from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers import WRITERS
 from pipeline_runtime.writers.contract import check_declared, check_not_null
 from pipeline_runtime.writers.output import output_schema
+from pipeline_runtime.writers.owner import is_gone
 from pipeline_runtime.writers.plan import QUARANTINE_SUFFIX, TargetPlan
 from pipeline_runtime.writers.quarantine import RUN_ID
-from pipeline_runtime.writers.staged import WriterTools, discarded_on_failure
+from pipeline_runtime.writers.staged import StagedBatch, WriterTools, discarded_on_failure
 
 if TYPE_CHECKING:
     from pipeline_runtime.deployment import SparkStarter
@@ -60,7 +59,7 @@ class ReleaseRequest:
     """What the command line asks for.
 
     `descriptor` is found by the original run's provenance where it is None. `take_over` finishes an attempt whose
-    process cannot be seen from here.
+    process cannot be seen from here. `replace_newer` also replaces what runs have published since the original one.
     """
 
     run_id: str
@@ -68,6 +67,7 @@ class ReleaseRequest:
     reason: str | None = None
     descriptor: Path | None = None
     take_over: bool = False
+    replace_newer: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,15 @@ def release(
             f"run {batch.run_id} was released before, by {done.released_by} at {done.claimed_at} (run {done.run_id}); "
             "nothing was published now"
         )
+        if _is_unregistered(store, done):
+            _register(request, batch, deployment, open_trace(done.run_id))
         return 0
     loaded = _descriptor(request, batch)
     if earlier and _ended(store, earlier[-1]) is None:
-        _refuse_to_disturb(earlier[-1], request)
+        _refuse_to_disturb(earlier[-1], request, deployment)
         if _closed(earlier[-1], batch, loaded, deployment, open_trace(earlier[-1].run_id)):
             return 0
-    attempt = _attempt(request)
+    attempt = _attempt(request, deployment)
     if not claim_attempt(store, earlier, attempt):
         raise ReleaseRefused(f"run {batch.run_id} is being released by someone else, who was faster; ask again later")
     trace = open_trace(attempt.run_id)
@@ -119,12 +121,13 @@ def release(
         )
         if loaded.sha256 != batch.descriptor_sha256:
             trace.stage("descriptor", f"{shown(loaded.path)} has changed since that run; as it is now it applies")
-        _execute(batch, loaded, deployment, session, evidence, progress, trace)
+        _execute(request, batch, loaded, deployment, session, evidence, progress, trace)
 
     return conduct(deployment, progress, trace, work)
 
 
 def _execute(
+    request: ReleaseRequest,
     batch: QuarantinedBatch,
     loaded: LoadedDescriptor,
     deployment: Deployment,
@@ -154,15 +157,36 @@ def _execute(
         left = "" if batch.rows in (None, staged.rows) else f", of {batch.rows:,} that the run had left there"
         trace.stage("read", f"{batch.table} {staged.rows:,} rows{left}", rows=staged.rows)
         check_not_null(staged.audit_frame(), promised, plan.target.identity.fqn)
-        progress.learn(result=batch.result)
+        if not request.replace_newer:
+            _refuse_to_replace(staged, batch, evidence.store)
+        progress.learn(result=batch.result, witness=session.listened(engine_answers=True))
         publish(staged, loaded.descriptor, plan.tags, deployment, evidence, progress)
     trace.stage("write", f"{plan.target.identity.fqn} {plan.target.kind}", rows=staged.rows)
+
+
+def _refuse_to_replace(staged: StagedBatch, batch: QuarantinedBatch, store: EvidenceStore) -> None:
+    """What was published since the batch was read is newer than it: a person has to say that it goes all the same."""
+    later = staged.published_since(_began(store, batch.run_id))
+    if later:
+        raise ReleaseRefused(
+            f"run {batch.run_id} is older than what {staged.plan.identity.fqn} shows: "
+            f"{'; '.join(str(each) for each in later)}. The release would replace that. If it is to, pass "
+            "--replace-newer."
+        )
+
+
+def _began(store: EvidenceStore, run_id: str) -> datetime:
+    """When the run began; where its START is not kept, when it ended."""
+    run = RunEvidence(store, run_id)
+    event = run.event(EventKind.START) or run.event(EventKind.TERMINAL) or b"{}"
+    return datetime.fromisoformat(json.loads(event)["eventTime"])
 
 
 def _plan(batch: QuarantinedBatch, loaded: LoadedDescriptor, deployment: Deployment) -> _Plan:
     pipeline = loaded.descriptor
     tags = resolve_policy(pipeline.contract.lf_tags, deployment)
-    target = resolve_target(pipeline.target, None, deployment)
+    declared = tuple(column.name for column in pipeline.contract.columns)
+    target = replace(resolve_target(pipeline.target, None, deployment), declared=declared)
     table = resolve_quarantine(target, deployment).existing
     if table is None:
         raise ReleaseRefused(f"{batch.table} does not exist any more; nothing to release")
@@ -197,15 +221,14 @@ def _top() -> Path:
         return Path.cwd()
 
 
-def _attempt(request: ReleaseRequest) -> Attempt:
+def _attempt(request: ReleaseRequest, deployment: Deployment) -> Attempt:
     return Attempt(
         original_run_id=request.run_id,
         run_id=str(uuid.uuid4()),
         released_by=request.released_by,
         reason=request.reason,
         claimed_at=utc_text(datetime.now(UTC)),
-        host=socket.gethostname(),
-        process=os.getpid(),
+        owner=deployment.owner,
     )
 
 
@@ -234,25 +257,32 @@ def _published(store: EvidenceStore, attempts: tuple[Attempt, ...]) -> Attempt |
     return next((attempt for attempt in attempts if _ended(store, attempt) == "COMPLETE"), None)
 
 
-def _refuse_to_disturb(attempt: Attempt, request: ReleaseRequest) -> None:
+def _refuse_to_disturb(attempt: Attempt, request: ReleaseRequest, deployment: Deployment) -> None:
     """An attempt that has not ended is left alone, unless its process is gone or a person says so."""
-    if request.take_over or (attempt.host == socket.gethostname() and not _is_running(attempt.process)):
+    if request.take_over or is_gone(attempt.owner, deployment.glue):
         return
     raise ReleaseRefused(
         f"{attempt.released_by} began to release run {attempt.original_run_id} at {attempt.claimed_at} (run "
-        f"{attempt.run_id}, process {attempt.process} on {attempt.host}) and that has not ended. Ask again later; if "
-        "that process is gone, pass --take-over."
+        f"{attempt.run_id}, process {attempt.owner or 'unknown'}) and that has not ended. Ask again later; if that "
+        "process is gone, pass --take-over."
     )
 
 
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _is_unregistered(store: EvidenceStore, attempt: Attempt) -> bool:
+    """Whether the attempt published and could not register the contract: its COMPLETE names an error then."""
+    event = json.loads(RunEvidence(store, attempt.run_id).event(EventKind.TERMINAL) or b"{}")
+    failed = "errorMessage" in event.get("run", {}).get("facets", {})
+    return failed and not is_registered(store, attempt.original_run_id)
+
+
+def _register(request: ReleaseRequest, batch: QuarantinedBatch, deployment: Deployment, trace: Trace) -> None:
+    """Registers the contract of a batch that an earlier call published. Raises RegistrationFailed."""
+    loaded = _descriptor(request, batch)
+    target = resolve_target(loaded.descriptor.target, None, deployment)
+    declaration = provenance(loaded.path, (), domain_root=loaded.domain_root)
+    register(loaded.descriptor, target.identity, deployment, declaration)
+    note_registered(deployment.evidence, batch.run_id, utc_text(datetime.now(UTC)))
+    trace.note(f"the contract of {target.identity.fqn} is registered now, which the release could not")
 
 
 def _closed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
@@ -62,5 +62,7 @@ class Trace:
                 self._out.flush()
 
     def _write(self, lines: list[str]) -> None:
-        self._out.write("".join(line + "\n" for line in lines))
-        self._out.flush()
+        # Whoever was reading may be gone, as spark-submit is after SIGTERM; the run has still to say how it ended.
+        with suppress(OSError, ValueError):
+            self._out.write("".join(line + "\n" for line in lines))
+            self._out.flush()

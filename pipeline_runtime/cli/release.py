@@ -33,6 +33,7 @@ def main(argv: Sequence[str], *, start_spark: SparkStarter = build_session) -> i
         reason=options.reason,
         descriptor=options.descriptor,
         take_over=options.take_over,
+        replace_newer=options.replace_newer,
     )
     given = {
         "CORDATA_EVIDENCE": options.evidence,
@@ -66,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--take-over", action="store_true", help="an earlier release has not ended and its process is gone"
+    )
+    parser.add_argument(
+        "--replace-newer", action="store_true", help="also replace what later runs have published to those partitions"
     )
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument("--evidence", metavar="URL", help="s3://bucket/prefix or a folder [CORDATA_EVIDENCE]")

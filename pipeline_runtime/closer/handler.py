@@ -19,7 +19,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import Session, get_session
 
 from pipeline_runtime.closer.closing import Closer
 from pipeline_runtime.closer.job_runs import STATE_CHANGE, JobRun, job_run_of_event, job_runs_since
@@ -62,7 +64,7 @@ def closer_of(settings: CloserSettings) -> Closer:
     import boto3
     from botocore.config import Config
 
-    session = boto3.Session()
+    session = boto3.Session() if settings.role_arn is None else boto3.Session(botocore_session=_as(settings.role_arn))
     retrying = Config(retries={"mode": "adaptive", "total_max_attempts": 8})
     s3 = session.client("s3", config=retrying)
     return Closer(
@@ -72,6 +74,21 @@ def closer_of(settings: CloserSettings) -> Closer:
         open_delivery=lambda: open_delivery(settings.lineage.destination),
         grace=settings.grace,
     )
+
+
+def _as(role_arn: str) -> Session:
+    """A session with the role's credentials, which are refreshed for as long as the process lives."""
+    own, assumed = get_session(), get_session()
+    fetcher = AssumeRoleCredentialFetcher(
+        client_creator=own.create_client,
+        source_credentials=own.get_credentials(),
+        role_arn=role_arn,
+        extra_args={"RoleSessionName": "pipeline-runtime-closer"},
+    )
+    refreshed = DeferredRefreshableCredentials(refresh_using=fetcher.fetch_credentials, method="assume-role")
+    # botocore has no public way to give a session credentials that refresh themselves.
+    assumed._credentials = refreshed  # type: ignore[attr-defined]
+    return assumed
 
 
 @cache

@@ -1,6 +1,8 @@
 """The closer's settings: those of the jobs it watches over, and its own.
 
 CORDATA_EVIDENCE, CORDATA_LINEAGE_…   as the jobs have them
+CORDATA_CLOSER_ROLE_ARN               a role in the jobs' account, to ask Glue and reach the evidence with; without
+                                      it, the process's own credentials do
 CORDATA_CLOSER_JOBS                   the Glue jobs that the sweep asks for, separated by commas
 CORDATA_CLOSER_LOOKBACK_HOURS         how far back the sweep looks, by when a job run started; 72
 CORDATA_CLOSER_GRACE_SECONDS          how long after its end a job run's last words may be on their way; 45
@@ -25,12 +27,13 @@ _GRACE_SECONDS = 45.0
 
 @dataclass(frozen=True)
 class CloserSettings:
-    """Where the evidence is and lineage goes, which jobs the sweep asks for, and how patient it is."""
+    """Where the evidence is and lineage goes, which jobs the sweep asks for, how patient it is, and as whom it asks."""
 
     lineage: LineageSettings
     jobs: tuple[str, ...]
     lookback: timedelta
     grace: timedelta
+    role_arn: str | None = None
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> CloserSettings:
@@ -40,6 +43,7 @@ class CloserSettings:
             jobs=tuple(name.strip() for name in environ.get("CORDATA_CLOSER_JOBS", "").split(",") if name.strip()),
             lookback=timedelta(hours=_number(environ, "CORDATA_CLOSER_LOOKBACK_HOURS", _LOOKBACK_HOURS)),
             grace=timedelta(seconds=_number(environ, "CORDATA_CLOSER_GRACE_SECONDS", _GRACE_SECONDS)),
+            role_arn=environ.get("CORDATA_CLOSER_ROLE_ARN", "").strip() or None,
         )
 
 

@@ -11,6 +11,7 @@ from pipeline_runtime.writers.iceberg_audits import Audits
 from pipeline_runtime.writers.iceberg_branch import (
     branch_name,
     create_branch,
+    later_commits,
     read_batch,
     write_batch,
 )
@@ -18,9 +19,11 @@ from pipeline_runtime.writers.iceberg_publish import advance_main
 from pipeline_runtime.writers.iceberg_settle import is_shared, remove_batch, settle
 from pipeline_runtime.writers.iceberg_table import FIRST_RUN, IcebergTable, Snapshot, create_table
 from pipeline_runtime.writers.output import check_output, output_schema, spark_schema
-from pipeline_runtime.writers.plan import Published, TargetPlan
+from pipeline_runtime.writers.plan import Later, Published, TargetPlan
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyspark.sql import DataFrame
 
     from pipeline_runtime.writers.staged import WriterTools
@@ -98,6 +101,16 @@ class IcebergBatch:
         """The batch's rows as they are stored, and no others: what is validated is what publishing shows."""
         with failing_as_write_failed(f"{self.plan.identity.fqn}: the staged batch cannot be read back"):
             return read_batch(self._table, self._batch)
+
+    def published_since(self, moment: datetime) -> tuple[Later, ...]:
+        """Main's commits since that moment to the partitions, or the table, that publishing replaces, oldest first.
+
+        Not those that only rewrite files, as a compaction does. Raises WriteFailed where the table does not answer.
+        """
+        if self._batch is None:
+            return ()
+        with failing_as_write_failed(f"{self.plan.identity.fqn}: its history cannot be read"):
+            return later_commits(self._table, self._batch, moment)
 
     def publish(self) -> Published:
         """Make main show the batch, in one commit; an empty batch replaces nothing.

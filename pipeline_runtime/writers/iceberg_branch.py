@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.engine.catalogs import quoted
 from pipeline_runtime.writers.iceberg_table import MAIN, IcebergTable, Snapshot
+from pipeline_runtime.writers.plan import Later
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyspark.sql import Column, DataFrame
 
 __all__ = [
@@ -20,6 +23,7 @@ __all__ = [
     "create_branch",
     "drop_branch",
     "drop_branches",
+    "later_commits",
     "other_audits",
     "read_batch",
     "run_id_of",
@@ -125,6 +129,22 @@ def read_batch(table: IcebergTable, batch: Snapshot | None) -> DataFrame:
     if not table.partitioning:
         return rows
     return rows.where(_in_partitions(rows, [field.column for field in table.partitioning], _touched(table, batch)))
+
+
+def later_commits(table: IcebergTable, batch: Snapshot, moment: datetime) -> tuple[Later, ...]:
+    """Main's commits after that moment that wrote to what the batch replaces, oldest first."""
+    replaced = set(_touched(table, batch)) if table.partitioning else None
+    found = []
+    for snapshot in table.since(None):
+        if snapshot.committed_at <= moment:
+            break
+        if snapshot.summary.get("operation") == "replace" or snapshot.count("added-records") == 0:
+            continue
+        written = _touched(table, snapshot) if replaced is not None else []
+        shared = tuple(key for key in written if replaced is not None and key in replaced)
+        if shared or replaced is None:
+            found.append(Later(snapshot.summary.get(RUN_ID), snapshot.committed_at, shared))
+    return tuple(reversed(found))
 
 
 def _touched(table: IcebergTable, batch: Snapshot) -> list[_PartitionKey]:

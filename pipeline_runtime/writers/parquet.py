@@ -21,7 +21,7 @@ from pipeline_runtime.writers.parquet_files import (
 )
 from pipeline_runtime.writers.parquet_ledger import Ledger, Record, State
 from pipeline_runtime.writers.parquet_settle import only_warning_of_catalog, settle
-from pipeline_runtime.writers.parquet_switch import TakenOver, advance, announce, retreat
+from pipeline_runtime.writers.parquet_switch import TakenOver, advance, announce, later_publishes, retreat
 from pipeline_runtime.writers.parquet_table import (
     ParquetTable,
     check_table,
@@ -30,7 +30,7 @@ from pipeline_runtime.writers.parquet_table import (
     open_table,
     table_schema,
 )
-from pipeline_runtime.writers.plan import Published, TargetPlan
+from pipeline_runtime.writers.plan import Later, Published, TargetPlan
 from pipeline_runtime.writers.staged import WriterTools
 
 if TYPE_CHECKING:
@@ -103,6 +103,11 @@ class ParquetBatch:
             if self.is_empty:
                 return no_rows(spark, schema)
             return read_files(spark, schema, run_location(self.plan.location, self._staged.folder))
+
+    def published_since(self, moment: datetime) -> tuple[Later, ...]:
+        """What runs of ours have published since to what publishing replaces, oldest first. Raises CatalogError."""
+        values = [each.values for each in self._files]
+        return () if self.is_empty else later_publishes(self._tools, self.plan, values, moment)
 
     def publish(self) -> Published:
         """Switch the table to the batch: each partition at once, one after the other; an empty batch replaces nothing.

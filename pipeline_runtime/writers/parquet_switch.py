@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline_runtime.catalog import parameters
@@ -17,16 +19,17 @@ from pipeline_runtime.catalog.partition_switch import (
 )
 from pipeline_runtime.catalog.update import change_table
 from pipeline_runtime.errors import CatalogConflict, WriteFailed
+from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.writers.parquet_files import WrittenFiles, lies_in_run_folder
 from pipeline_runtime.writers.parquet_ledger import Ledger, Record, State, Superseded
-from pipeline_runtime.writers.parquet_table import ParquetTable
-from pipeline_runtime.writers.plan import TargetPlan
+from pipeline_runtime.writers.parquet_table import ParquetTable, open_table
+from pipeline_runtime.writers.plan import Later, TargetPlan
 from pipeline_runtime.writers.staged import WriterTools
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.type_defs import TableInputTypeDef
 
-__all__ = ["TakenOver", "advance", "announce", "retreat"]
+__all__ = ["TakenOver", "advance", "announce", "later_publishes", "retreat"]
 
 
 class TakenOver(WriteFailed):
@@ -98,6 +101,37 @@ def retreat(tools: WriterTools, plan: TargetPlan, record: Record) -> Record:
         _change(tools, plan, "switch its location back", move.after, move.before, parameters_to=record.parameters)
     left = _left_behind(plan, record.moves, lambda move: move.after)
     return record.now(State.UNDONE, moves=(), parameters={}, superseded=left)
+
+
+def later_publishes(
+    tools: WriterTools, plan: TargetPlan, values: Sequence[Values], moment: datetime
+) -> tuple[Later, ...]:
+    """The runs that have published to those partitions, or to the table, after that moment, oldest first.
+
+    A partition says which run it is of; when that was, the run's record or its terminal event says. Raises
+    CatalogError, EvidenceFailed.
+    """
+    by_run: dict[str, list[Values]] = {}
+    if plan.partition_by:
+        for each, definition in partition_definitions(tools.glue, plan.identity, values).items():
+            by_run.setdefault(definition.get("Parameters", {}).get(parameters.RUN_ID, ""), []).append(each)
+    else:
+        table = open_table(tools.glue, tools.s3, plan)
+        by_run[table.parameters.get(parameters.RUN_ID, "") if table is not None else ""] = []
+    found = []
+    for run_id, partitions in by_run.items():
+        at = _published_at(tools, plan, run_id) if run_id else None
+        if at is not None and at > moment:
+            found.append(Later(run_id, at, tuple(sorted(partitions))))
+    return tuple(sorted(found, key=lambda later: later.at))
+
+
+def _published_at(tools: WriterTools, plan: TargetPlan, run_id: str) -> datetime | None:
+    for record in Ledger(tools.evidence, plan.identity).of_run(run_id):
+        if record.state is State.PUBLISHED:
+            return record.at
+    event = RunEvidence(tools.evidence, run_id).event(EventKind.TERMINAL)
+    return None if event is None else datetime.fromisoformat(json.loads(event)["eventTime"])
 
 
 def _moves(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from pipeline_runtime.catalog.table import QUARANTINE_SUFFIX, CatalogTable, TableIdentity
 
-__all__ = ["QUARANTINE_SUFFIX", "Published", "TargetPlan", "quarantined"]
+__all__ = ["QUARANTINE_SUFFIX", "Later", "Published", "TargetPlan", "quarantined"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class TargetPlan:
     """A target, resolved against the catalog.
 
     `spark_catalog` is the name of the Spark catalog that holds it; `location` an s3:// prefix without a
-    trailing slash; `existing` is None where the first run creates the table.
+    trailing slash; `existing` is None where the first run creates the table. `declared` are the columns that the
+    contract declares, in lower case: those of them that the table lacks, a run may add.
     """
 
     identity: TableIdentity
@@ -23,11 +25,32 @@ class TargetPlan:
     location: str
     partition_by: tuple[str, ...]
     existing: CatalogTable | None
+    declared: tuple[str, ...] = ()
 
     @property
     def warehouse(self) -> str:
         """`s3://<bucket>`: Iceberg's catalog asks for one, though every table has a location of its own."""
         return "/".join(self.location.split("/")[:3])
+
+
+@dataclass(frozen=True)
+class Later:
+    """What was published after some moment to what a batch would replace.
+
+    `run_id` is None where no run of ours did; `at` is aware and UTC; `partitions` are values as text, in the order of
+    the partition columns, none for an unpartitioned target.
+    """
+
+    run_id: str | None
+    at: datetime
+    partitions: tuple[tuple[str | None, ...], ...]
+
+    def __str__(self) -> str:
+        who = f"run {self.run_id}" if self.run_id else "another writer"
+        shown = [f"[{', '.join('NULL' if value is None else value for value in each)}]" for each in self.partitions[:5]]
+        more = f" and {len(self.partitions) - 5} more" if len(self.partitions) > 5 else ""
+        what = f"partition{'s' if len(self.partitions) > 1 else ''} {', '.join(shown)}{more}" if shown else "the table"
+        return f"{who} published {what} at {self.at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 @dataclass(frozen=True)
@@ -49,4 +72,5 @@ def quarantined(plan: TargetPlan, existing: CatalogTable | None) -> TargetPlan:
         location=plan.location + QUARANTINE_SUFFIX,
         partition_by=("run_id",),
         existing=existing,
+        declared=(),
     )

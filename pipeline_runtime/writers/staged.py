@@ -11,12 +11,14 @@ from pipeline_runtime.interrupts import Interrupt
 from pipeline_runtime.writers.owner import this_process
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_s3 import S3Client
     from pyspark.sql import DataFrame, SparkSession
 
     from pipeline_runtime.evidence.store import EvidenceStore
-    from pipeline_runtime.writers.plan import Published, TargetPlan
+    from pipeline_runtime.writers.plan import Later, Published, TargetPlan
 
 __all__ = ["StagedBatch", "WriterTools", "discarded_on_failure"]
 
@@ -74,6 +76,9 @@ class StagedBatch(Protocol):
 
     def audit_frame(self) -> DataFrame:
         """The batch's rows as they are stored, and no others: what is validated is what publishing shows."""
+
+    def published_since(self, moment: datetime) -> tuple[Later, ...]:
+        """What others have published since to the partitions, or the table, that publishing replaces, oldest first."""
 
     def publish(self) -> Published:
         """Makes the table show the batch; an empty one replaces nothing. Raises WriteFailed; `discard` cleans up."""

@@ -83,8 +83,7 @@ def test_a_batch_that_was_released_before_is_exit_code_0_and_says_by_whom(eviden
         "released_by": "bob",
         "reason": None,
         "claimed_at": "2026-08-04T09:00:00.000Z",
-        "host": "elsewhere",
-        "process": 1,
+        "owner": "elsewhere/1/2/3",
     }
     (evidence / "releases" / RUN).mkdir(parents=True)
     (evidence / "releases" / RUN / "1.json").write_text(json.dumps(claim))

@@ -124,6 +124,19 @@ def test_one_job_that_cannot_be_asked_does_not_stop_the_sweep(
     assert job_run in capsys.readouterr().out
 
 
+def test_the_jobs_may_be_another_accounts_which_a_role_there_opens(
+    aws: Any, closer_environ: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, name = aws.client("glue", account="222233334444"), f"job-{uuid.uuid4().hex[:8]}"
+    theirs.create_job(Name=name, Role="r", Command={"Name": "glueetl"})
+    job_run = theirs.start_job_run(JobName=name, Arguments={"--fake-state": "FAILED"})["JobRunId"]
+    monkeypatch.setenv("CORDATA_CLOSER_JOBS", name)
+    monkeypatch.setenv("CORDATA_CLOSER_ROLE_ARN", "arn:aws:iam::222233334444:role/cordata-fraud-closer")
+    entry._connected.cache_clear()
+
+    assert [each["jobRunId"] for each in entry.handler({"sweep": True}, None)["runs"]] == [job_run]
+
+
 def test_what_the_closer_cannot_work_with_is_said(closer_environ: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(entry.CloserFailed, match="neither a Glue Job State Change nor a schedule's event: 'Batch'"):
         entry.handler({"detail-type": "Batch"}, None)

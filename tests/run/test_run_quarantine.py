@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import socket
 import subprocess
 import sys
 import uuid
@@ -17,7 +16,7 @@ from lab import Lab, Outcome
 from pipeline_runtime.catalog.glue import described
 from pipeline_runtime.catalog.lookup import find_table
 from pipeline_runtime.catalog.table import PinnedSource
-from pipeline_runtime.errors import ReleaseRefused, UsageError
+from pipeline_runtime.errors import CatalogError, ReleaseRefused, UsageError
 from pipeline_runtime.evidence.releases import Attempt, attempts_of, claim_attempt
 from pipeline_runtime.evidence.store import open_store
 from pipeline_runtime.readers.glue_table import read_glue_table
@@ -57,17 +56,17 @@ def attempts(lab: Lab, run_id: str) -> tuple[Attempt, ...]:
     return attempts_of(open_store(str(lab.evidence), lambda: None), run_id)
 
 
-def leave_attempt(lab: Lab, run_id: str, process: int) -> Attempt:
+def leave_attempt(lab: Lab, run_id: str, owner: str) -> Attempt:
     """What an attempt to release leaves that is killed right after its claim."""
-    attempt = Attempt(run_id, str(uuid.uuid4()), "bob", None, "2026-08-04T09:00:00.000Z", socket.gethostname(), process)
+    attempt = Attempt(run_id, str(uuid.uuid4()), "bob", None, "2026-08-04T09:00:00.000Z", owner)
     assert claim_attempt(open_store(str(lab.evidence), lambda: None), (), attempt)
     return attempt
 
 
-def dead_process() -> int:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
+def dead_process() -> str:
+    """The owner that a process was which has ended."""
+    code = "from pipeline_runtime.writers.owner import this_process; print(this_process())"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 @pytest.fixture
@@ -200,6 +199,90 @@ def test_a_release_that_was_killed_after_it_published_is_only_said_to_have_publi
     assert [event["eventType"] for event in run.received] == ["START", "COMPLETE", "OTHER"]
     assert lab.rows() == RELEASED
     assert call(lab, original.run_id).said.startswith(f"run {original.run_id} was released before")
+
+
+@pytest.mark.parametrize("kind", ["iceberg", "parquet"])
+def test_a_release_does_not_replace_what_a_later_run_has_published_unless_a_person_says_so(lab, monkeypatch, kind):
+    monkeypatch.chdir(lab.root)
+    lab.change_descriptor("kind: iceberg", f"kind: {kind}")
+    lab.change_descriptor("block_publish", "quarantine")
+    lab.load([(1, "10.00", "settled", "2026-08-01"), (2, "20.00", "settled", "2026-08-03")])
+    assert lab.run().code == 0
+    lab.load(BAD_ROWS)
+    original = lab.run()
+    assert original.code == 3, original.trace
+    lab.load([(7, "70.00", "settled", "2026-08-02"), (6, "60.00", "settled", "2026-08-03")])
+    later = lab.run()
+    assert later.code == 0, later.trace
+
+    refused = call(lab, original.run_id)
+
+    assert refused.code == 1
+    [said] = [line for line in refused.said.splitlines() if "ReleaseRefused" in line]
+    assert f"is older than what {lab.curated}.payments_scored shows: run {later.run_id} published partition" in said
+    assert "[2026-08-02] at 20" in said
+    assert "2026-08-03" not in said
+    assert said.endswith("The release would replace that. If it is to, pass --replace-newer.")
+    assert refused.outcome.terminal["eventType"] == "FAIL"
+    assert days(lab, kind) == {"2026-08-01": [1], "2026-08-02": [7], "2026-08-03": [6]}
+
+    assert call(lab, original.run_id, replace_newer=True).code == 0
+    assert days(lab, kind) == {"2026-08-01": [8], "2026-08-02": [9], "2026-08-03": [6]}
+
+
+def days(lab: Lab, kind: str) -> dict[str, list[int]]:
+    rows = (
+        [(str(row.day), row.id) for row in registered(lab, "payments_scored").collect()]
+        if kind == "parquet"
+        else [(day, id_) for id_, day in lab.rows(columns="id, day")]
+    )
+    return {day: sorted(id_ for other, id_ in rows if other == day) for day in sorted({day for day, _ in rows})}
+
+
+def test_what_a_compaction_rewrote_is_no_later_publish(quarantined):
+    lab, original = quarantined
+    lab.change_descriptor("quarantine", "warn")
+    name = f"glue_catalog.{lab.curated}.payments_scored"
+    lab.spark.sql(
+        f"CREATE TABLE {name} (id bigint, amount decimal(10,2), score decimal(16,6), model string, day date) "
+        f"USING iceberg PARTITIONED BY (day) LOCATION 's3://{lab.bucket}/payments_scored'"
+    )
+    old = "CAST(1 AS decimal(10,2)), CAST(1 AS decimal(16,6)), 'v2', DATE'2026-08-01'"
+    for id_ in (1, 2):
+        lab.spark.sql(f"INSERT INTO {name} SELECT {id_}L, {old}")
+    lab.spark.sql(
+        f"CALL glue_catalog.system.rewrite_data_files(table => '{lab.curated}.payments_scored', "
+        "options => map('rewrite-all', 'true'))"
+    )
+    history = lab.spark.sql(f"SELECT operation FROM {name}.snapshots ORDER BY committed_at").collect()
+    assert [row.operation for row in history] == ["append", "append", "replace"]
+
+    refused = call(lab, original.run_id)
+
+    assert refused.said.count("another writer published partition [2026-08-01]") == 2
+
+
+def test_a_contract_that_a_release_could_not_register_is_registered_by_the_next_call(quarantined, monkeypatch):
+    lab, original = quarantined
+
+    def denied(*_: Any) -> None:
+        raise CatalogError("access denied: cannot update the table.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline_runtime.publish.set_parameters", denied)
+        published = call(lab, original.run_id)
+    assert published.code == 1
+    assert published.outcome.terminal["eventType"] == "COMPLETE"
+    assert "is published, but its contract is not registered" in published.said
+    assert "cordata.pipeline" not in lab.definition()["Parameters"]
+
+    second, third = call(lab, original.run_id), call(lab, original.run_id)
+
+    assert (second.code, third.code) == (0, 0)
+    assert lab.definition()["Parameters"]["cordata.pipeline"] == "payments-scored"
+    assert f"the contract of {lab.curated}.payments_scored is registered now" in second.said
+    assert "registered" not in third.said
+    assert len(attempts(lab, original.run_id)) == 1
 
 
 def test_a_release_that_fails_leaves_the_product_as_it_was_and_can_be_asked_for_again(quarantined):
