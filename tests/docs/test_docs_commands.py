@@ -21,6 +21,8 @@ OURSELVES = {"make test"}
 #: Command → the exit code that the document promises. make says 2 for any recipe that fails.
 EXPECTED = {
     "make drift": 2,
+    # docs/contracts.md shows a release that breaks its consumers.
+    "python -m pipeline_runtime.consumers domains/proposals/card-ledger-v5.0.0.yml domains": 1,
     # docs/audit.md shows a forged event, and a dataset that breaks the rule of three failures.
     "python -m pipeline_runtime verify .sandbox/audit/forged.json --bundle .sandbox/audit/domains.bundle "
     "--allowed-signers .sandbox/audit/allowed_signers": 1,
