@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish glue-run test test-full kill-trials check lint types setup lock clean
+.PHONY: help run up down drift artefact adapter publish glue-run test test-full kill-trials benchmark check lint types setup qedro lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -62,6 +62,9 @@ test-full: setup qedro ## The long proofs too
 
 kill-trials: setup ## kill -9 of the driver at random moments: KILL_TRIALS=25 of each kind, KILL_SEED=… repeats
 	@$(PY) -m pytest -q -p no:cacheprovider tests/run/test_run_killed.py
+
+benchmark: setup ## The executor against the hand-written job: ROWS=… PAIRS=…
+	@$(PY) -m benchmarks.overhead --rows $(or $(ROWS),1000000) --pairs $(or $(PAIRS),3)
 
 check: setup lint types ## The inner loop: lint, types, fast tests
 	@$(PY) -m pytest -q -m "not spark and not slow and not terraform"

@@ -1,0 +1,1 @@
+"""The fraud product as its team wrote it before there was an executor: no line of it is the executor's."""
