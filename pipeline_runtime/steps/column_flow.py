@@ -124,6 +124,8 @@ class _Flow:
             return self._star(projection, scope, None)
         if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star):
             return self._star(projection.this, scope, projection.parts[0].name)
+        if isinstance(projection, exp.Dot) and not isinstance(_root(projection), exp.Column):
+            return None  # a field of what a call returns is named after the call
         if projection.is_star or not isinstance(projection, exp.Alias | exp.Column | exp.Dot):
             return None
         name = projection.alias_or_name
@@ -204,6 +206,13 @@ def _innermost(query: exp.Expr | None) -> exp.Expr | None:
     while isinstance(query, exp.Subquery):
         query = query.this
     return query
+
+
+def _root(dot: exp.Expr) -> exp.Expr:
+    """What a path of fields starts from."""
+    while isinstance(dot, exp.Dot):
+        dot = dot.this
+    return dot
 
 
 def _is_lateral(source: object) -> bool:
