@@ -270,13 +270,16 @@ def test_at_whatever_moment_a_run_is_killed(prepare, kind, capsys):
     code, said = ground.killed(str(uuid.uuid4()), None)
     assert code == 0, said
     last = len(ground.relay.requests)
+    announced = next(n for n, each in enumerate(ground.relay.requests, 1) if "/staged.json" in each)
     say = Printer(capsys)
-    say(f"\n{kind}: {trials} kills among the {last} requests of a run, KILL_SEED={seed}")
+    say(f"\n{kind}: {trials} kills among the {last} requests of a run, which publishes from {announced} on")
+    say(f"KILL_SEED={seed}")
     done: list[Trial] = []
     for number in range(trials):
         if number % 5 == 4:
             ground.drop()
-        moment = Moment(chosen.randint(1, last), chosen.random() < 0.5)
+        # Every other one from where it counts: what is published, registered and said lies behind the announcement.
+        moment = Moment(chosen.randint(announced - 3 if number % 2 else 1, last), chosen.random() < 0.5)
         mode = MODES[number % len(MODES)]
         try:
             trial = try_to_kill(ground, moment, mode, chosen.choice(["FAILED", "TIMEOUT", "STOPPED"]))
