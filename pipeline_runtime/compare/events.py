@@ -1,8 +1,8 @@
 """What differs between two lineage events, apart from which run emitted them, when, and with what. Pure.
 
 Three things are removed before comparing, and nothing else: the run id (wherever a text holds it, a branch's name
-for example), the event time, and the producer. The producer is named three times in an event: in `producer`, in
-every facet's `_producer`, and, with its version, in the provenance facet's `executor_version`.
+for example), the event time, and the producer. An event names its producer in `producer`, in every facet's
+`_producer`, and, with version and commit, in the `executor_…` of the provenance facet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pipeline_runtime.compare.findings import Finding, shown
 
 __all__ = ["compare_events"]
 
-_PRODUCER = ("producer", "_producer", "executor_version")
+_PRODUCER = ("producer", "_producer", "executor_version", "executor_commit", "executor_dirty")
+_SNAPSHOT = ("snapshot_id", "datasetVersion")
 #: Texts that tell the entries of a list apart, the first that all entries have; their order then means nothing.
 #: Schema fields state their position themselves.
 _NAMED_BY = (("namespace", "name", "field"), ("namespace", "name", "type"), ("namespace", "name"), ("name",), ("key",))
@@ -47,7 +48,7 @@ def _cleaned(value: Any, run_id: str | None, snapshot: int | None) -> Any:
     if isinstance(value, Mapping):
         return {
             key: "<the compared snapshot>"
-            if key == "snapshot_id" and snapshot is not None and str(held) == str(snapshot)
+            if key in _SNAPSHOT and snapshot is not None and str(held) == str(snapshot)
             else _cleaned(held, run_id, snapshot)
             for key, held in value.items()
             if key not in _PRODUCER
