@@ -84,11 +84,13 @@ def _reason(column: str, facts: RunFacts, code: tuple[str, ...], *, has_lineage:
         return f"{_steps(code)}: a value that the plan shows as a constant may come from data that the code read"
     if origin.kind in {OriginKind.CONSTANT, OriginKind.INLINE}:
         return None
+    if origin.kind is OriginKind.COLUMNS and facts.source is not None and facts.source.jdbc is not None:
+        return f"the listener does not see into the query that the database is asked.{_reads(origin)}"
     return _words(origin, code)
 
 
 def _words(origin: Origin, code: tuple[str, ...]) -> str:
-    reads = f" It reads {', '.join(origin.columns)}." if origin.columns else ""
+    reads = _reads(origin)
     match origin.kind:
         case OriginKind.ROWS:
             return "it is computed from the number or the order of rows, and from no column"
@@ -103,6 +105,10 @@ def _words(origin: Origin, code: tuple[str, ...]) -> str:
             return f"the listener lost its inputs, as it does with subqueries and grouping sets.{reads}"
         case _:
             return "the listener names no input of it, and Spark's plan does not say why"
+
+
+def _reads(origin: Origin) -> str:
+    return f" It reads {', '.join(origin.columns)}." if origin.columns else ""
 
 
 def _steps(steps: tuple[str, ...]) -> str:

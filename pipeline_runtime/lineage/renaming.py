@@ -44,8 +44,10 @@ class Renaming:
         ARN pair, in the job's account, since the listener knows no other; anything else its own.
         """
         namespace, name = dataset
-        if any(known.name == dataset for known in self._known):
-            return dataset
+        # A database's table is spelled as the query spells it, quotes included.
+        plain = (namespace, name.replace('"', ""))
+        if any(known.name == plain for known in self._known):
+            return plain
         place = normal_location(f"{namespace.rstrip('/')}/{name.lstrip('/')}")
         fitting = [
             (len(location), known.name)

@@ -22,7 +22,9 @@ from listener_samples import (
     witnessed,
     written,
 )
+from pydantic import SecretStr
 
+from pipeline_runtime.catalog.connections import JdbcEndpoint
 from pipeline_runtime.catalog.table import Partition
 from pipeline_runtime.errors import EngineFailed
 from pipeline_runtime.lineage.column_origins import Origin, OriginKind
@@ -315,3 +317,35 @@ def test_quarantine_and_its_write_missing_is_said(facts: RunFacts) -> None:
     assert "the write of the quarantine" in group["reason"]
     assert QUARANTINE[1] in seen["outputs"][0]["name"]
     assert SOURCE[1] in seen["inputs"][0]["name"]
+
+
+def database(facts: RunFacts) -> RunFacts:
+    """The same run, its source a table of a database."""
+    assert facts.source is not None
+    url = "jdbc:postgresql://h:5432/ledger"
+    endpoint = JdbcEndpoint("h", 5432, "ledger", "public", "payments", url, "app", SecretStr("s3cret"))
+    return dataclasses.replace(facts, source=dataclasses.replace(facts.source, jdbc=endpoint))
+
+
+def test_a_databases_table_is_known_under_its_name_however_it_is_quoted(facts: RunFacts) -> None:
+    there = ("postgres://h:5432", 'ledger."public"."payments"')
+    columns = {"tx_id": [edge(there, "tx_id")], "fraud_score": [edge(there, "amount")]}
+    write = event(
+        inputs=[read(there)],
+        outputs=[written(TARGET, f"fraud_curated/transactions_scored/{BRANCH}", columns)],
+    )
+    seen = wire(witnessed(database(facts), write))
+    assert {dataset for inputs in edges(seen).values() for dataset, *_ in inputs} == {
+        ("postgres://h:5432", "ledger.public.payments")
+    }
+    assert open_points(seen)["undeclared_inputs"] == []
+
+
+def test_what_a_database_is_asked_in_a_query_is_not_seen_and_said(facts: RunFacts) -> None:
+    origins = {"tx_id": Origin(OriginKind.COLUMNS, ("id",)), "fraud_score": Origin(OriginKind.CONSTANT)}
+    asked = dataclasses.replace(database(facts), origins=origins)
+    write = event(outputs=[written(TARGET, f"fraud_curated/transactions_scored/{BRANCH}", None)])
+    said = open_points(wire(witnessed(asked, write)))
+    assert said["constants"] == ["fraud_score"]
+    reason = "the listener does not see into the query that the database is asked. It reads id."
+    assert said["unknown"] == [{"columns": ["tx_id"], "reason": reason}]
