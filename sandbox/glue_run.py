@@ -188,6 +188,7 @@ def _tell_closer(run: JobRun, state: str, message: str | None) -> None:
         "CORDATA_EVIDENCE": given.get("--evidence"),
         "CORDATA_LINEAGE_URL": given.get("--lineage-url"),
         "CORDATA_LINEAGE": given.get("--lineage"),
+        "CORDATA_LINEAGE_ROLE_ARN": given.get("--lineage-role-arn"),
         # The run's process is gone: no last words are on their way.
         "CORDATA_CLOSER_GRACE_SECONDS": "0",
     }

@@ -2,7 +2,7 @@
 
 CORDATA_EVIDENCE          s3://bucket/prefix, or a local folder: where every event is stored first
 CORDATA_LINEAGE_URL       the full address that events are posted to
-CORDATA_LINEAGE_AUTH      iam (requests are signed; what https:// means by default) or none
+CORDATA_LINEAGE_AUTH      iam (requests are signed; what https:// or a role means by default) or none
 CORDATA_LINEAGE_ROLE_ARN  a role to assume for signing; without it, the process's own credentials sign
 CORDATA_LINEAGE           off: store events, send none
 CORDATA_LINEAGE_CHILDREN  on: after the terminal event, also send what the Spark listener saw, as child runs
@@ -112,7 +112,8 @@ def _auth(environ: Mapping[str, str], parts: SplitResult) -> Auth:
             "CORDATA_LINEAGE_URL is plain http to another machine; use https, "
             "or set CORDATA_LINEAGE_AUTH=none to post unsigned"
         )
-    return cast(Auth, chosen or "none")
+    # A role to sign with says that requests are to be signed, wherever they go.
+    return cast(Auth, chosen or ("iam" if environ.get("CORDATA_LINEAGE_ROLE_ARN", "").strip() else "none"))
 
 
 def _region(environ: Mapping[str, str], parts: SplitResult) -> str:

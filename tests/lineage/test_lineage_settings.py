@@ -30,6 +30,10 @@ def settings(**environ: str) -> LineageSettings:
         ),
         ({"LINEAGE_URL": API, "LINEAGE_AUTH": "none"}, Destination(API, "none")),
         ({"LINEAGE_URL": "http://127.0.0.1:8080/lineage"}, Destination("http://127.0.0.1:8080/lineage", "none")),
+        (
+            {"LINEAGE_URL": "http://localhost/lineage", "LINEAGE_ROLE_ARN": ROLE, "AWS_REGION": "eu-west-1"},
+            Destination("http://localhost/lineage", "iam", "eu-west-1", ROLE),
+        ),
         ({"LINEAGE_URL": "http://[::1]:8080/lineage"}, Destination("http://[::1]:8080/lineage", "none")),
         ({"LINEAGE_URL": "http://localhost/lineage"}, Destination("http://localhost/lineage", "none")),
         (

@@ -23,6 +23,7 @@ from pipeline_runtime.glue.artefact import Artefact
 from pipeline_runtime.glue.engines import DEFAULT, ENGINES
 from pipeline_runtime.glue.job import GlueJob, definition
 from pipeline_runtime.job_run_ids import run_id_of_job_run
+from sandbox.lineage_access import INVOKER_ROLE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -53,6 +54,7 @@ def job(lab: Lab, release: tuple[Artefact, Build]) -> GlueJob:
         config=sync(lab),
         evidence=f"s3://{lab.bucket}/evidence",
         lineage_url=lab.adapter.url,
+        lineage_role_arn=INVOKER_ROLE,
     )
 
 
