@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import OutputRefused, WriteFailed
+from pipeline_runtime.schema.columns import Schema
 from pipeline_runtime.writers.failing import failing_as_write_failed, only_warning
 from pipeline_runtime.writers.iceberg_audits import Audits
 from pipeline_runtime.writers.iceberg_branch import (
@@ -15,10 +16,11 @@ from pipeline_runtime.writers.iceberg_branch import (
     read_batch,
     write_batch,
 )
+from pipeline_runtime.writers.iceberg_growing import GrowingBatch
 from pipeline_runtime.writers.iceberg_publish import advance_main
 from pipeline_runtime.writers.iceberg_settle import is_shared, remove_batch, settle
 from pipeline_runtime.writers.iceberg_table import FIRST_RUN, IcebergTable, Snapshot, create_table
-from pipeline_runtime.writers.output import check_output, output_schema, spark_schema
+from pipeline_runtime.writers.output import check_output, new_columns, output_schema, spark_schema
 from pipeline_runtime.writers.plan import Later, Published, TargetPlan
 
 if TYPE_CHECKING:
@@ -142,8 +144,9 @@ class IcebergBatch:
             self._ended = True
 
 
-def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -> IcebergBatch:
-    """Write the frame to the run's own branch of the target, creating the target where there is none.
+def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -> IcebergBatch | GrowingBatch:
+    """Write the frame to the run's own branch of the target, creating the target where there is none. A batch that
+    brings declared columns is kept by Spark instead, until it is published.
 
     The frame is computed once, here. Raises OutputRefused before anything is written where its columns do
     not fit the target, WriteFailed where the write fails, EvidenceFailed; either way the target is as it was.
@@ -163,8 +166,19 @@ def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -
         raise WriteFailed(f"{fqn}: the target cannot be opened, nothing was written: {short_message(error)}") from error
     try:
         _check_target(table, plan)
-        check_output(output, spark_schema(spark.table(table.name).schema), plan)
+        held = spark_schema(spark.table(table.name).schema)
+        check_output(output, held, plan)
         settle(tools, plan, table, earlier, run_id)
+        if added := new_columns(output, held, plan):
+            return GrowingBatch(
+                tools,
+                table,
+                plan,
+                run_id,
+                frame,
+                Schema((*held, *added)),
+                lambda base, batch: IcebergBatch(tools, table, plan, run_id, base, batch),
+            )
         base = create_branch(table, branch_name(run_id))
         batch = write_batch(table, frame, branch_name(run_id), base, run_id)
         return IcebergBatch(tools, table, plan, run_id, base, batch)

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from pipeline_runtime.writers.plan import TargetPlan
     from pipeline_runtime.writers.staged import WriterTools
 
-__all__ = ["FIRST_RUN", "MAIN", "IcebergTable", "PartitionField", "Snapshot", "create_table", "follow_columns"]
+__all__ = [
+    "FIRST_RUN",
+    "MAIN",
+    "IcebergTable",
+    "PartitionField",
+    "Snapshot",
+    "create_table",
+    "drop_columns",
+    "follow_columns",
+]
 
 MAIN = "main"
 #: Iceberg table property (not a Glue Parameter): the run that created the table, so that a table whose
@@ -120,23 +129,23 @@ class IcebergTable:
             yield _snapshot(found)
             found = None if found.parentId() is None else self._java.snapshot(found.parentId())
 
-    @property
-    def snapshots(self) -> tuple[Snapshot, ...]:
-        """Every snapshot that the metadata holds, whether a branch or tag shows it or not."""
-        return tuple(_snapshot(found) for found in self._java.snapshots())
-
-    @property
-    def reachable(self) -> frozenset[int]:
-        """The snapshots in the history of any branch or tag."""
-        return frozenset(each for name in dict(self._java.refs()) for each in self.lineage(name))
-
-    def lineage(self, ref: str) -> frozenset[int]:
-        """The snapshots in the history of one branch or tag, as far as the metadata holds them."""
-        found, ids = self._java.snapshot(ref), set()
-        while found is not None:
+    def ahead_of_main(self, branch: str) -> frozenset[int]:
+        """The snapshots of a branch that main's history does not have: those that only the branch shows."""
+        found, ids = self._java.snapshot(branch), set()
+        while found is not None and not self._is_in_main(found.snapshotId()):
             ids.add(int(found.snapshotId()))
             found = None if found.parentId() is None else self._java.snapshot(found.parentId())
         return frozenset(ids)
+
+    def unshown(self, key: str, value: str) -> frozenset[int]:
+        """The snapshots whose summary says that, and which main's history does not have. Looks at all there are."""
+        found = (each for each in self._java.snapshots() if each.summary().get(key) == value)
+        return frozenset(int(each.snapshotId()) for each in found if not self._is_in_main(each.snapshotId()))
+
+    def _is_in_main(self, snapshot_id: int) -> bool:
+        # Asked of the JVM, which walks through a long history a thousand times faster than we could from here.
+        ancestry = self.spark._jvm.org.apache.iceberg.util.SnapshotUtil  # type: ignore[union-attr]
+        return self._java.currentSnapshot() is not None and bool(ancestry.isAncestorOf(self._java, snapshot_id))
 
     def expire(self, snapshot_ids: Iterable[int]) -> None:
         """Forget these snapshots and remove the files that no other one names; none is fine."""
@@ -211,6 +220,13 @@ def follow_columns(tools: WriterTools, plan: TargetPlan, wanted: Schema) -> Sche
         listed = ", ".join(f"{quoted(column.name)} {to_spark(column.type)}" for column in added)
         tools.spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({listed})")
     return held
+
+
+def drop_columns(tools: WriterTools, plan: TargetPlan, names: Iterable[str]) -> None:
+    """Removes columns from the table; their values are no longer readable."""
+    listed = ", ".join(quoted(name) for name in names)
+    if listed:
+        tools.spark.sql(f"ALTER TABLE {_spark_name(plan)} DROP COLUMNS ({listed})")
 
 
 def _spark_name(plan: TargetPlan) -> str:

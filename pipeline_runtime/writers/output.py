@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.errors import OutputRefused
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pipeline_runtime.writers.plan import TargetPlan
 
-__all__ = ["check_output", "output_schema", "spark_schema"]
+__all__ = ["check_output", "new_columns", "output_schema", "spark_schema"]
 
 #: Types whose values cannot name a partition.
 _UNPARTITIONABLE = ("array", "map", "struct", "binary")
@@ -54,13 +54,21 @@ def output_schema(frame: StructType, plan: TargetPlan) -> Schema:
     return schema
 
 
+def new_columns(output: Schema, table: Schema, plan: TargetPlan) -> tuple[Column, ...]:
+    """The output's columns that the table lacks and the contract declares: a run adds them."""
+    return tuple(
+        column for column in output if table.find(column.name) is None and column.name.casefold() in plan.declared
+    )
+
+
 def check_output(output: Schema, table: Schema, plan: TargetPlan) -> None:
     """Raises OutputRefused, with every difference, unless the output has exactly the table's columns.
 
-    Order and case do not count. A type may be narrower than the table's, never wider or another kind: a
-    `timestamp_ntz` is not a `timestamp`, since its instant would depend on the session's time zone.
+    A column that the contract declares may be new. Order and case do not count. A type may be narrower than the
+    table's, never wider or another kind: a `timestamp_ntz` is not a `timestamp`, since its instant would depend on
+    the session's time zone.
     """
-    problems = [*_added(output, table), *_missing(output, table), *_retyped(output, table)]
+    problems = [*_added(output, table, plan.declared), *_missing(output, table), *_retyped(output, table)]
     if problems:
         raise OutputRefused(
             f"{plan.identity.fqn}: the output does not fit the table's columns. Diff: {'; '.join(problems)}. "
@@ -85,10 +93,10 @@ def _untyped(frame: StructType) -> Iterator[str]:
                 yield f"column {field.name}: {error}"
 
 
-def _added(output: Schema, table: Schema) -> Iterator[str]:
+def _added(output: Schema, table: Schema, declared: Collection[str]) -> Iterator[str]:
     missing = [column.name for column in table if output.find(column.name) is None]
     for column in output:
-        if table.find(column.name) is None:
+        if table.find(column.name) is None and column.name.casefold() not in declared:
             yield f"+ {column.name} ({column.type}), not in the table{_closest(column.name, missing)}"
 
 

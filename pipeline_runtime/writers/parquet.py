@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.errors import CatalogError, EvidenceFailed, PipelineError, WriteFailed
-from pipeline_runtime.schema.columns import Schema
+from pipeline_runtime.schema.columns import Column, Schema
 from pipeline_runtime.writers.failing import failing_as_write_failed
-from pipeline_runtime.writers.output import check_output, output_schema
+from pipeline_runtime.writers.output import check_output, new_columns, output_schema
 from pipeline_runtime.writers.parquet_files import (
     WrittenFiles,
     free_folder,
@@ -26,7 +27,9 @@ from pipeline_runtime.writers.parquet_table import (
     ParquetTable,
     check_table,
     create_table,
+    drop_columns,
     drop_table,
+    follow_columns,
     open_table,
     table_schema,
 )
@@ -47,14 +50,22 @@ class ParquetBatch:
     branch = None
 
     def __init__(
-        self, tools: WriterTools, plan: TargetPlan, table: ParquetTable, staged: Record, files: tuple[WrittenFiles, ...]
+        self,
+        tools: WriterTools,
+        plan: TargetPlan,
+        table: ParquetTable,
+        staged: Record,
+        files: tuple[WrittenFiles, ...],
+        added: tuple[str, ...] = (),
     ) -> None:
+        """`table` has the columns that it will have; `added` are those that it has not yet."""
         self.plan = plan
         self.run_id = staged.run_id
         self._tools = tools
         self._table = table
         self._staged = staged
         self._files = files
+        self._added = added
         self._ledger = Ledger(tools.evidence, plan.identity)
         self._ended = False
 
@@ -123,7 +134,7 @@ class ParquetBatch:
             return Published(identity, rows=0, partitions=0, snapshot_id=None, replaced=False)
         switching: Record | None = None
         try:
-            switching = announce(self._tools, self.plan, self._staged, self._table, self._files)
+            switching = announce(self._tools, self.plan, self._staged, self._grown(), self._files)
             settled = advance(self._tools, self.plan, switching)
         except TakenOver:
             raise
@@ -142,6 +153,13 @@ class ParquetBatch:
             _clean_up(self._tools, self.plan, self._staged.folder)
             self._ended = True
 
+    def _grown(self) -> ParquetTable:
+        """The table with the columns that the contract adds to it: readers see them from here on, as NULL at first."""
+        if not self._added:
+            return self._table
+        follow_columns(self._tools, self.plan, self._table.schema)
+        return open_table(self._tools.glue, self._tools.s3, self.plan) or self._table
+
     def _undone(self, switching: Record | None, error: Exception) -> str:
         """Takes the switch back; the failure's message."""
         from botocore.exceptions import BotoCoreError
@@ -156,6 +174,8 @@ class ParquetBatch:
                     f"{fqn}: publishing failed halfway ({cause}) and could not be undone ({second}). Each partition "
                     "shows either the old rows or the new; the next run of this pipeline settles it."
                 )
+        with only_warning_of_catalog(f"{fqn}: the columns that were added for the batch stay, empty"):
+            drop_columns(self._tools, self.plan, self._added)
         return f"{fqn}: publishing failed, nothing was published: {cause}"
 
 
@@ -167,6 +187,7 @@ def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -
     CatalogError and EvidenceFailed; in each case the target is as it was.
     """
     output = output_schema(frame.schema, plan)
+    added: tuple[Column, ...] = ()
     settle(tools, plan, run_id)
     table = open_table(tools.glue, tools.s3, plan)
     if table is None:
@@ -174,6 +195,8 @@ def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -
     else:
         check_table(table, plan)
         check_output(output, table.schema, plan)
+        added = new_columns(output, table.schema, plan)
+        table = table.with_columns(table_schema(Schema(added), replace(plan, partition_by=())))
         schema = table.schema
     folder = free_folder(tools.s3, plan.location, run_id)
     staged = Record(folder, run_id, State.STAGED, datetime.now(UTC), tools.owner)
@@ -186,7 +209,7 @@ def stage(tools: WriterTools, frame: DataFrame, plan: TargetPlan, run_id: str) -
         with only_warning_of_catalog(f"{plan.identity.fqn}: files of run {run_id} were not removed"):
             _clean_up(tools, plan, folder)
         raise
-    return ParquetBatch(tools, plan, table, staged, files)
+    return ParquetBatch(tools, plan, table, staged, files, tuple(column.name for column in added))
 
 
 def _created(tools: WriterTools, plan: TargetPlan, schema: Schema, run_id: str) -> ParquetTable:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline_runtime.catalog import parameters
@@ -27,6 +27,7 @@ __all__ = [
     "ParquetTable",
     "check_table",
     "create_table",
+    "drop_columns",
     "drop_table",
     "follow_columns",
     "open_table",
@@ -46,6 +47,12 @@ class ParquetTable:
     keys: tuple[str, ...]
     storage: Mapping[str, Any]
     parameters: Mapping[str, str]
+
+    def with_columns(self, added: Schema) -> ParquetTable:
+        """The table with these columns behind those of its files, before the keys."""
+        split = len(self.schema) - len(self.keys)
+        columns = self.schema.columns
+        return replace(self, schema=Schema((*columns[:split], *added, *columns[split:])))
 
     @property
     def never_published(self) -> bool:
@@ -172,3 +179,16 @@ def follow_columns(tools: WriterTools, plan: TargetPlan, wanted: Schema) -> Sche
     if added:
         change_table(tools.glue, plan.identity, with_columns, f"add {', '.join(column.name for column in added)}")
     return held
+
+
+def drop_columns(tools: WriterTools, plan: TargetPlan, names: Collection[str]) -> None:
+    """Removes columns from the table's definition; files that have them keep them. Raises CatalogError."""
+    folded = {name.casefold() for name in names}
+
+    def without(definition: TableInputTypeDef) -> TableInputTypeDef:
+        storage: Mapping[str, Any] = definition.get("StorageDescriptor", {})
+        kept = [column for column in storage.get("Columns", []) if column["Name"].casefold() not in folded]
+        return cast("TableInputTypeDef", {**definition, "StorageDescriptor": {**storage, "Columns": kept}})
+
+    if folded:
+        change_table(tools.glue, plan.identity, without, f"remove {', '.join(sorted(folded))}")

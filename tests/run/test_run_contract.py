@@ -102,3 +102,28 @@ def test_a_pipeline_that_stops_declaring_takes_its_declaration_back(lab):
     assert lab.run().code == 0
 
     assert "cordata.columns" not in lab.definition()["Parameters"]
+
+
+def test_a_new_column_is_added_to_the_target_once_the_contract_declares_it(lab):
+    declare(lab)
+    lab.run()
+    lab.change("sql/score.sql", "day FROM", "day, upper(:model_version) AS family FROM")
+    refused = lab.run()
+    declare(lab, [*COLUMNS, {"name": "family", "type": "string", "nullable": False}])
+
+    outcome = lab.run()
+
+    assert refused.code == 1
+    assert "+ family, not declared" in refused.trace
+    assert outcome.code == 0, outcome.trace
+    assert "step score (sql) 3 rows" in outcome.trace
+    assert lab.rows(columns="id, family, day") == [
+        (1, "V3", "2026-08-01"),
+        (2, "V3", "2026-08-01"),
+        (4, "V3", "2026-08-02"),
+    ]
+    output = outcome.terminal["outputs"][0]
+    assert output["facets"]["schema"]["fields"][-1]["name"] == "family"
+    assert output["facets"]["cordata_columns"]["columns"][-1] == {"name": "family", "nullable": False}
+    assert output["facets"]["schema"]["fields"][0]["description"] == "The payment's number."
+    assert output["outputFacets"]["cordata_publish"]["rows"] == 3
