@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline_runtime.catalog.access import CatalogClients
@@ -62,7 +62,8 @@ def preflight(loaded: LoadedDescriptor, files: NamedFiles, deployment: Deploymen
     source = _source(loaded, deployment, trace)
     tags = resolve_policy(pipeline.contract.lf_tags, deployment)
     trace_policy(tags, trace)
-    target = resolve_target(pipeline.target, source.table, deployment)
+    declared = tuple(column.name for column in pipeline.contract.columns)
+    target = replace(resolve_target(pipeline.target, source.table, deployment), declared=declared)
     recorded = recorded_path(
         loaded.domain_root, pipeline.source.database, pipeline.source.table, pipeline.source.schema_version
     )

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from pipeline_runtime.boundary import conduct
 from pipeline_runtime.context import ParentRun, RunContext
 from pipeline_runtime.deployment import Deployment, connect
+from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.descriptor.files import named_files
 from pipeline_runtime.descriptor.load import LoadedDescriptor, load
-from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.descriptor.model import Descriptor
 from pipeline_runtime.engine.catalogs import catalog_name
 from pipeline_runtime.engine.listener_version import listener_problem
