@@ -205,7 +205,7 @@ def test_a_dataset_that_the_descriptor_does_not_name_is_told(facts: RunFacts) ->
     write = batch_write()
     fields = write["outputs"][0]["facets"]["columnLineage"]["fields"]
     fields["tx_id"]["inputFields"].append(edge(("s3://hidden", "limits"), "limit"))
-    write["inputs"].append(read(("s3://hidden", "limits"), "risk/limits"))
+    write["inputs"].append(read(("s3://hidden", "limits"), "risk/limits/branch_draft"))
     fields["fraud_score"]["inputFields"].append(edge(("s3a://loose", "file.parquet"), "x"))
 
     seen = wire(witnessed(facts, write))
@@ -349,3 +349,13 @@ def test_what_a_database_is_asked_in_a_query_is_not_seen_and_said(facts: RunFact
     assert said["constants"] == ["fraud_score"]
     reason = "the listener does not see into the query that the database is asked. It reads id."
     assert said["unknown"] == [{"columns": ["tx_id"], "reason": reason}]
+
+
+def test_of_two_locations_one_inside_the_other_the_inner_one_names_the_dataset(facts: RunFacts) -> None:
+    assert facts.source is not None
+    table = dataclasses.replace(facts.source.table, is_iceberg=False, location="s3://curated/transactions_scored/raw")
+    inner = dataclasses.replace(facts, source=dataclasses.replace(facts.source, table=table))
+    write = batch_write()
+    fields = write["outputs"][0]["facets"]["columnLineage"]["fields"]
+    fields["tx_id"]["inputFields"] = [edge(("s3://curated", "transactions_scored/raw/1.parquet"), "tx_id")]
+    assert [dataset for dataset, *_ in edges(wire(witnessed(inner, write)))["tx_id"]] == [OUR_SOURCE]

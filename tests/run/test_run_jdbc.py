@@ -83,6 +83,14 @@ def test_reported_ol_10_a_tables_rows_are_published_under_the_databases_name_and
     inputs = {(read["namespace"], read["name"]) for line in seen for read in json.loads(line)["inputs"]}
     assert (source["namespace"], source["name"]) in inputs
     assert "JdbcSparkUtils" not in outcome.trace
+    facets = outcome.terminal["outputs"][0]["facets"]
+    assert "columnLineage" not in facets
+    told = facets["cordata_column_origins"]
+    assert told["constants"] == ["model"]
+    reasons = {column: group["reason"] for group in told["unknown"] for column in group["columns"]}
+    seen = "the listener does not see into the query that the database is asked."
+    assert reasons["score"] == f"{seen} It reads amount."
+    assert set(reasons) == {"id", "amount", "score", "day"}
 
 
 def test_reported_ol_10_a_read_that_fails_does_not_tell_the_password_either(lab, postgres, spark_conf):
