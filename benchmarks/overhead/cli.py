@@ -43,7 +43,8 @@ def main(argv: Sequence[str]) -> int:
             return 1
     print(report(options.rows, outcomes))
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n", "utf-8")
+        figures = json.dumps([asdict(outcome) for outcome in outcomes], indent=1, default=str)
+        options.json.write_text(figures + "\n", "utf-8")
     return 0
 
 
