@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from pipeline_runtime.catalog.access import CatalogAccess, open_catalog_access
+from pipeline_runtime.catalog.deprecation import deprecation_text
 from pipeline_runtime.catalog.lakeformation import read_ontology, resolve_tags
 from pipeline_runtime.catalog.pins import pin_text, resolve_pin
 from pipeline_runtime.descriptor.load import LoadedDescriptor
@@ -43,7 +44,11 @@ class CatalogChecks:
         except CatalogError as error:
             message = f"{'.'.join(loaded.places.pin)}: {error}"
             return Found(problems=[*problems, Problem(loaded.document.shown_as, loaded.pin_line, message)])
-        return Found(pinned.pinned, pin_text(pinned), problems)
+        text = pin_text(pinned)
+        if pinned.deprecation is not None:
+            warning = deprecation_text(source.fqn, source.schema_version, pinned.deprecation, over=False)
+            text = f"{text}; WARNING {warning}"
+        return Found(pinned.pinned, text, problems)
 
     def _tag_problems(self, loaded: LoadedDescriptor) -> Iterator[Problem]:
         at = ".".join((*loaded.places.contract, "lf_tags"))

@@ -177,6 +177,28 @@ def test_a_run_on_a_deprecated_version_says_so_in_its_trace(aws, monkeypatch, tm
     assert f"[a1b2] schema WARNING {said}" in out.getvalue()
 
 
+def test_validate_with_the_catalog_warns_until_the_day_and_fails_after_it(aws, monkeypatch, capsys):
+    from sandbox.lake.bare import lay_out
+
+    account, table = "999900003333", "fraud_raw.transactions"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", account)
+    monkeypatch.chdir(ROOT)
+    lay_out(*(aws.client(service, account) for service in ("glue", "s3", "lakeformation")))
+    assert main(["deprecate", table, "--version", "7", "--after", str(NEXT_YEAR)]) == 0
+    capsys.readouterr()
+    assert main(["validate", "--catalog", "domains/finance"]) == 0
+    assert f"WARNING {table} v7 is deprecated: readable until {NEXT_YEAR}" in capsys.readouterr().out
+
+    glue = aws.client("glue", account)
+    held = glue.get_table(DatabaseName="fraud_raw", Name="transactions")["Table"]
+    parameters = {**held["Parameters"], DEPRECATED_AFTER: "7=2020-01-01"}
+    definition = {key: held[key] for key in ("Name", "TableType", "StorageDescriptor")}
+    glue.update_table(DatabaseName="fraud_raw", TableInput={**definition, "Parameters": parameters})
+
+    assert main(["validate", "--catalog", "domains/finance"]) == 2
+    assert f"{table} v7 was readable until 2020-01-01, and that day is over." in capsys.readouterr().out
+
+
 def test_declared_reads_the_pin_of_either_api_version(consumers):
     one = declared_in(consumers.descriptor("one", pin=4), "one.yml")
     two = declared_in(consumers.descriptor("two", pin=4, version=2, recorded=COLUMNS), "two.yml")
