@@ -59,14 +59,13 @@ def create_branch(table: IcebergTable, branch: str) -> Snapshot:
 
 
 def drop_branches(table: IcebergTable, run_id: str) -> frozenset[int]:
-    """Drop every branch of this run; none is fine. Returns the snapshots that the branches showed."""
+    """Drop every branch of this run; none is fine. Returns the snapshots that only those branches showed."""
     table.refresh()
-    shown: set[int] = set()
-    for branch in table.branches:
-        if _is_of(branch, run_id):
-            shown |= table.lineage(branch)
-            drop_branch(table, branch)
-    return frozenset(shown)
+    own = [branch for branch in table.branches if _is_of(branch, run_id)]
+    only_theirs = frozenset(each for branch in own for each in table.ahead_of_main(branch))
+    for branch in own:
+        drop_branch(table, branch)
+    return only_theirs
 
 
 def drop_branch(table: IcebergTable, branch: str) -> None:

@@ -45,6 +45,7 @@ def settle(tools: WriterTools, plan: TargetPlan, table: IcebergTable, earlier: I
         if audit.run_id == run_id or is_abandoned(tools, audit.run_id, audit.owner, audit.at):
             with only_warning(f"{table.fqn}: what run {audit.run_id} left was not removed"):
                 remove_batch(table, audit.run_id)
+                table.expire(table.unshown(RUN_ID, audit.run_id))  # where it was killed right after it dropped a branch
                 _remove_unnamed_files(tools, table, audit)
                 if audit.run_id != run_id:
                     audits.end(audit.run_id)
@@ -62,14 +63,9 @@ def settle(tools: WriterTools, plan: TargetPlan, table: IcebergTable, earlier: I
 
 def remove_batch(table: IcebergTable, run_id: str) -> None:
     """Drops the run's branches and the snapshots that only they showed, with their files. None is fine."""
-    left = drop_branches(table, run_id)
+    only_theirs = drop_branches(table, run_id)
     table.refresh()
-    reachable = table.reachable
-    table.expire(
-        snapshot.id
-        for snapshot in table.snapshots
-        if snapshot.id not in reachable and (snapshot.id in left or snapshot.summary.get(RUN_ID) == run_id)
-    )
+    table.expire(only_theirs)
 
 
 def is_shared(tools: WriterTools, plan: TargetPlan, table: IcebergTable, run_id: str) -> bool:
