@@ -66,9 +66,10 @@ def test_a_port_that_somebody_else_took_is_left_to_them(server: Server) -> None:
 
 def test_a_server_that_was_killed_is_down_and_can_be_started(server: Server) -> None:
     start(server)
-    assert server.pid is not None
-    os.kill(server.pid, signal.SIGKILL)
-    os.waitpid(server.pid, 0)
+    pid = server.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)  # asked by number: the server is known to be down as soon as it is
     assert not server.is_up()
     assert not server.stop()
     start(server)
