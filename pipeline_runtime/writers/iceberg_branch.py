@@ -137,7 +137,7 @@ def later_commits(table: IcebergTable, batch: Snapshot, moment: datetime) -> tup
     for snapshot in table.since(None):
         if snapshot.committed_at <= moment:
             break
-        if snapshot.summary.get("operation") == "replace" or snapshot.count("added-records") == 0:
+        if not snapshot.brings_rows:
             continue
         written = _touched(table, snapshot) if replaced is not None else []
         shared = tuple(key for key in written if replaced is not None and key in replaced)

@@ -89,9 +89,7 @@ class GrowingBatch:
             self._table.refresh()
             later = [each for each in self._table.since(None) if each.committed_at > moment]
         return tuple(
-            Later(each.summary.get(RUN_ID), each.committed_at, ())
-            for each in reversed(later)
-            if each.summary.get("operation") != "replace" and each.count("added-records")
+            Later(each.summary.get(RUN_ID), each.committed_at, ()) for each in reversed(later) if each.brings_rows
         )
 
     def publish(self) -> Published:

@@ -45,12 +45,21 @@ _PROPERTIES = {
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One commit. `summary` is Iceberg's own: counts as text, and what the writer added."""
+    """One commit. `summary` is Iceberg's own: counts as text, and what the writer added.
+
+    `operation` is append, overwrite, delete, or replace: the same rows in other files, as a compaction makes them.
+    """
 
     id: int
     parent_id: int | None
     committed_at: datetime
     summary: Mapping[str, str]
+    operation: str
+
+    @property
+    def brings_rows(self) -> bool:
+        """Whether it added rows that the table did not have."""
+        return self.operation != "replace" and self.count("added-records") > 0
 
     def count(self, key: str) -> int:
         """A number of the summary; 0 where the commit does not mention it."""
@@ -240,6 +249,7 @@ def _snapshot(java: Any) -> Snapshot:
         parent_id=None if parent is None else int(parent),
         committed_at=datetime.fromtimestamp(java.timestampMillis() / 1000, UTC),
         summary=dict(java.summary()),
+        operation=str(java.operation()),
     )
 
 
