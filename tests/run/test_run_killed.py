@@ -173,6 +173,7 @@ def try_to_kill(ground: Ground, moment: Moment, mode: str, state: str) -> Trial:
         threading.Timer(8, lambda: closer.handler(alive, None)).start()
 
     code, said = ground.killed(run_id, moment)
+    said = "\n".join(line for line in said.splitlines() if line.startswith(("[", "       ")))  # the run's own trace
 
     state = state if code == -9 else "SUCCEEDED"
     found = ground.shown()
@@ -267,8 +268,9 @@ def test_at_whatever_moment_a_run_is_killed(prepare, kind, capsys):
     trials = int(os.environ.get("KILL_TRIALS") or 25)
     chosen = random.Random(f"{seed}-{kind}")
     ground = prepare(kind)
-    code, said = ground.killed(str(uuid.uuid4()), None)
-    assert code == 0, said
+    for _ in range(2):  # The first one creates the table; most of the trials replace what is there.
+        code, said = ground.killed(str(uuid.uuid4()), None)
+        assert code == 0, said
     last = len(ground.relay.requests)
     announced = next(n for n, each in enumerate(ground.relay.requests, 1) if "/staged.json" in each)
     say = Printer(capsys)
