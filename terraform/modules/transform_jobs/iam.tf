@@ -369,12 +369,32 @@ data "aws_iam_policy_document" "closer" {
 
   statement {
     sid     = "Targets"
-    actions = ["glue:GetTable", "glue:GetPartitions"]
+    actions = ["glue:GetTable", "glue:GetPartitions", "glue:BatchGetPartition"]
     resources = concat(["${local.catalog}:${local.account}:catalog"], flatten([for target in values(local.targets) : [
       "${local.catalog}:${local.account}:database/${target.database}",
       "${local.catalog}:${local.account}:table/${target.database}/${target.table}",
       "${local.catalog}:${local.account}:table/${target.database}/${target.table}__quarantine",
     ]]))
+  }
+
+  # A parquet publish that stopped halfway is finished: a batch of which a part is shown cannot be called unpublished.
+  dynamic "statement" {
+    for_each = length([for target in values(local.targets) : target if target.kind == "parquet"]) > 0 ? [1] : []
+
+    content {
+      sid     = "Switches"
+      actions = ["glue:UpdateTable", "glue:BatchCreatePartition", "glue:BatchUpdatePartition"]
+      resources = concat(["${local.catalog}:${local.account}:catalog"], flatten([for target in values(local.targets) : [
+        "${local.catalog}:${local.account}:database/${target.database}",
+        "${local.catalog}:${local.account}:table/${target.database}/${target.table}",
+      ] if target.kind == "parquet"]))
+    }
+  }
+
+  statement {
+    sid       = "Journals"
+    actions   = ["s3:DeleteObject"]
+    resources = ["${aws_s3_bucket.this.arn}/evidence/journals/*"]
   }
 
   statement {
