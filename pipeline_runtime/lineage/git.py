@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Git", "GitProblem"]
+__all__ = ["Git", "GitProblem", "object_name"]
 
 #: Where git looks for its user's settings, and where it stops looking for a repository.
 _HARMLESS = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES"}
@@ -86,13 +86,17 @@ class Git:
             return None
         if data is None:
             return False
-        # SHA-1 is the name git gives the object in most repositories; the newer format uses SHA-256.
-        digest = hashlib.sha256() if len(blob) == 64 else hashlib.sha1(usedforsecurity=False)
-        digest.update(b"blob %d\0" % len(data) + data)
-        return digest.hexdigest() == blob
+        return object_name("blob", data, digits=len(blob)) == blob
 
     def _ask(self, *question: str) -> bytes:
         return _ask(self.top, list(question), self.seconds)
+
+
+def object_name(kind: str, data: bytes, *, digits: int) -> str:
+    """The name that git gives an object: SHA-1 (40 digits) in most repositories, SHA-256 (64) in the newer format."""
+    digest = hashlib.sha256() if digits == 64 else hashlib.sha1(usedforsecurity=False)
+    digest.update(b"%s %d\0" % (kind.encode(), len(data)) + data)
+    return digest.hexdigest()
 
 
 def _ask(folder: Path, question: list[str], seconds: float) -> bytes:

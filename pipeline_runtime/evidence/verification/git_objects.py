@@ -7,7 +7,6 @@ name is the hash of its content, what was changed in place is noticed.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import tempfile
@@ -17,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline_runtime.errors import UsageError
+from pipeline_runtime.evidence.verification.program import ask
+from pipeline_runtime.lineage.git import object_name
 
 __all__ = ["BadObject", "GitObjects", "Missing", "objects_of"]
 
@@ -106,9 +107,7 @@ class GitObjects:
         if done.returncode != 0 or len(words) != 3 or words[0] != name:
             raise BadObject(f"object {name} cannot be read: {_first_line(done.stderr) or 'git says nothing more'}")
         kind, data = words[1], rest[: int(words[2])]
-        digest = hashlib.sha256() if len(name) == 64 else hashlib.sha1(usedforsecurity=False)
-        digest.update(f"{kind} {len(data)}\0".encode() + data)
-        if digest.hexdigest() != name:
+        if object_name(kind, data, digits=len(name)) != name:
             raise BadObject(f"object {name} does not hold what its name says: the repository was changed in place")
         return kind, data
 
@@ -190,19 +189,13 @@ def _git(folder: Path, *question: str, stdin: bytes = b"") -> subprocess.Complet
         "GIT_ALLOW_PROTOCOL": "none",
         "GIT_TERMINAL_PROMPT": "0",
     }
-    try:
-        return subprocess.run(  # noqa: S603
-            ["git", "-C", str(folder), *question],  # noqa: S607
-            env=environment,
-            input=stdin,
-            capture_output=True,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise UsageError("git is not installed; nothing can be verified without it") from None
-    except subprocess.TimeoutExpired:
-        raise UsageError(f"git did not answer within {_PATIENCE} s") from None
+    return ask(
+        ["git", "-C", str(folder), *question],
+        stdin=stdin,
+        environ=environment,
+        seconds=_PATIENCE,
+        needed_for="nothing can be verified without it",
+    )
 
 
 def _checked(done: subprocess.CompletedProcess[bytes], problem: str) -> bytes:

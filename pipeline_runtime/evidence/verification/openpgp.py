@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline_runtime.errors import UsageError
 from pipeline_runtime.evidence.verification.finding import Finding, FindingKind
+from pipeline_runtime.evidence.verification.program import ask
 from pipeline_runtime.evidence.verification.signature import CommitSignature, Verdict
 
 __all__ = ["judged"]
@@ -112,16 +113,10 @@ def _exported(keyring: Path | None) -> bytes:
 
 
 def _gpg(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run(  # noqa: S603
-            ["gpg", "--batch", "--no-tty", "--no-autostart", "--quiet", *arguments],  # noqa: S607
-            input=stdin,
-            env={**os.environ, "LC_ALL": "C"},
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise UsageError("gpg is not installed; this commit's OpenPGP signature needs it (GnuPG 2.2)") from None
-    except subprocess.TimeoutExpired:
-        raise UsageError("gpg did not answer within 60 s") from None
+    return ask(
+        ["gpg", "--batch", "--no-tty", "--no-autostart", "--quiet", *arguments],
+        stdin=stdin,
+        environ={**os.environ, "LC_ALL": "C"},
+        seconds=60,
+        needed_for="this commit's OpenPGP signature needs it (GnuPG 2.2)",
+    )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline_runtime.errors import UsageError
 from pipeline_runtime.evidence.verification.finding import Finding, FindingKind
+from pipeline_runtime.evidence.verification.program import ask
 from pipeline_runtime.evidence.verification.signature import CommitSignature, Verdict
 
 __all__ = ["judged"]
@@ -64,20 +65,13 @@ def _not_allowed(key: str, stderr: str, allowed_signers: Path, at: datetime) -> 
 
 def _ssh_keygen(command: str, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
     # Dates in an allowed-signers file are of the reader's zone unless they say Z; here that zone is UTC.
-    environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C"}
-    try:
-        done = subprocess.run(  # noqa: S603
-            ["ssh-keygen", "-Y", command, *arguments],  # noqa: S607
-            input=stdin,
-            env=environment,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise UsageError("ssh-keygen is not installed; this commit's SSH signature needs it (OpenSSH 8.9)") from None
-    except subprocess.TimeoutExpired:
-        raise UsageError("ssh-keygen did not answer within 60 s") from None
+    done = ask(
+        ["ssh-keygen", "-Y", command, *arguments],
+        stdin=stdin,
+        environ={**os.environ, "TZ": "UTC", "LC_ALL": "C"},
+        seconds=60,
+        needed_for="this commit's SSH signature needs it (OpenSSH 8.9)",
+    )
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     )
