@@ -13,6 +13,8 @@ from functools import lru_cache
 from sqlglot import Dialect, exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from pipeline_runtime.steps.sql_lines import line_near, line_of
+
 __all__ = ["SqlReads", "columns_read"]
 
 _FRAME = "frame"
@@ -86,11 +88,11 @@ def _named(statement: exp.Expr, scopes: list[Scope], known: frozenset[str]) -> I
         if id(column) in seen or isinstance(column.this, exp.Star) or _is_alias_in_order(column):
             continue
         # In a corner that scopes do not list: the name alone decides.
-        yield from ((part.name.casefold(), _line(part)) for part in column.parts if part.name.casefold() in known)
+        yield from ((part.name.casefold(), line_of(part)) for part in column.parts if part.name.casefold() in known)
     for join in statement.find_all(exp.Join):
         for name in join.args.get("using") or ():
             if name.name.casefold() in known:
-                yield name.name.casefold(), _line(name)
+                yield name.name.casefold(), line_of(name)
 
 
 def _resolved(column: exp.Column, scope: Scope, known: frozenset[str]) -> Iterator[tuple[str, int]]:
@@ -99,7 +101,7 @@ def _resolved(column: exp.Column, scope: Scope, known: frozenset[str]) -> Iterat
     first = parts[0].name.casefold()
     if len(parts) > 1 and (source := _source(first, scope)) is not None:
         if _is_frame(source) and parts[1].name.casefold() in known:
-            yield parts[1].name.casefold(), _line(parts[1])
+            yield parts[1].name.casefold(), line_of(parts[1])
         return
     if first not in known:
         return
@@ -111,7 +113,7 @@ def _resolved(column: exp.Column, scope: Scope, known: frozenset[str]) -> Iterat
         if owners:
             return  # a CTE, a sub-query or a LATERAL VIEW gives a column of that name
         inner = inner.parent
-    yield first, _line(parts[0])
+    yield first, line_of(parts[0])
 
 
 def _is_alias_in_order(column: exp.Column) -> bool:
@@ -174,21 +176,6 @@ def _stars(scopes: list[Scope]) -> Iterator[int]:
                     continue  # count(*) counts rows
                 column = node.parent if isinstance(node.parent, exp.Column) else None
                 if column is None or not column.table or column.table in frames:
-                    yield _line(node) or _line_near(node)
+                    yield line_of(node) or line_near(node)
             elif isinstance(node, exp.Pivot) or str(node.args.get("method") or "").upper() == "NATURAL":
-                yield _line_near(node)
-
-
-def _line(node: exp.Expr) -> int:
-    return int(node.meta.get("line", 0))
-
-
-def _line_near(node: exp.Expr) -> int:
-    """The line of the first thing around the node that knows its own."""
-    place: exp.Expr | None = node
-    while place is not None:
-        for part in place.walk():
-            if "line" in part.meta:
-                return int(part.meta["line"])
-        place = place.parent
-    return 0
+                yield line_near(node)

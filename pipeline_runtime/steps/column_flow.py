@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from sqlglot import exp, parse_one
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from pipeline_runtime.steps.sql_lines import line_of
+
 __all__ = ["ColumnFlow", "UnknownName", "column_flow"]
 
 _FRAME = "frame"
@@ -196,10 +198,10 @@ class _Flow:
         if qualified is not None:
             second = parts[1].name
             held = {name.casefold() for name in qualified}
-            return None if second.casefold() in held else UnknownName(_line(parts[1]), f"{first}.{second}", qualified)
+            return None if second.casefold() in held else UnknownName(line_of(parts[1]), f"{first}.{second}", qualified)
         if len(parts) > 1:
             return None  # an alias of a corner that scopes do not list
-        return UnknownName(_line(parts[0]), first, tuple(dict.fromkeys(there)))
+        return UnknownName(line_of(parts[0]), first, tuple(dict.fromkeys(there)))
 
 
 def _innermost(query: exp.Expr | None) -> exp.Expr | None:
@@ -256,7 +258,3 @@ def _is_lambda_variable(column: exp.Expr, name: str) -> bool:
             return True
         function = function.find_ancestor(exp.Lambda)
     return False
-
-
-def _line(node: exp.Expr) -> int:
-    return int(node.meta.get("line", 0))

@@ -19,6 +19,7 @@ from sqlglot import Dialect, ParseError, Token, TokenError, TokenType, exp
 
 from pipeline_runtime.descriptor.blocks import RESERVED_PARAMS
 from pipeline_runtime.errors import Problem
+from pipeline_runtime.steps.sql_lines import line_near
 
 __all__ = ["check_sql", "output_columns", "used_parameters"]
 
@@ -244,9 +245,9 @@ def _refused_nodes(tree: exp.Expr) -> Iterator[Finding]:
             problem = _node_problem(node)
         if problem:
             refused = True
-            yield _line(node), problem
+            yield line_near(node), problem
     if not reads_frame and not refused:
-        yield _line(tree), "never reads frame, the previous step's result"
+        yield line_near(tree), "never reads frame, the previous step's result"
 
 
 def _node_problem(node: exp.Expr) -> str | None:
@@ -326,17 +327,6 @@ def _names(projections: Iterable[exp.Expr]) -> Iterator[str | None]:
             yield None
         else:
             yield projection.alias_or_name or None
-
-
-def _line(node: exp.Expr) -> int:
-    """The node's line; sqlglot remembers it on names and calls only, so the nearest one counts."""
-    place: exp.Expr | None = node
-    while place is not None:
-        for part in place.walk():
-            if "line" in part.meta:
-                return int(part.meta["line"])
-        place = place.parent
-    return 0
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
