@@ -19,7 +19,7 @@ from pipeline_runtime.evidence.s3 import evidence_client
 from pipeline_runtime.evidence.store import open_store
 from pipeline_runtime.job_run_ids import run_id_of_job_run
 from pipeline_runtime.lineage.redact import redact
-from pipeline_runtime.lineage.values import utc_text
+from pipeline_runtime.lineage.values import instant_of, utc_text
 from pipeline_runtime.run import RunRequest, run
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers.owner import JOB_RUN
@@ -140,11 +140,8 @@ def _uuid(text: str) -> str:
 
 
 def _instant(text: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
+    time = instant_of(text)
+    if time is None:
         raise ConfigurationError(
             f"--nominal-time {text!r} is not an ISO 8601 time with an offset; write for example 2026-08-04T09:00:00Z"
         )

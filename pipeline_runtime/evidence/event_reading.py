@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from pipeline_runtime.lineage.values import instant_of
+
 __all__ = ["DatasetRef", "NoRunEvent", "RunEvent", "Unusable", "events_in", "facet"]
 
 
@@ -136,8 +138,5 @@ def _datasets(raw: Any, own_facets: str) -> list[DatasetRef]:
 
 
 def _time(raw: Any) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(raw) if isinstance(raw, str) else None
-    except ValueError:
-        return None
-    return None if time is None or time.tzinfo is None else time.astimezone(UTC)
+    time = instant_of(raw)
+    return None if time is None else time.astimezone(UTC)

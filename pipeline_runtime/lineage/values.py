@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
-__all__ = ["json_value", "utc_text"]
+__all__ = ["instant_of", "json_value", "utc_text"]
 
 
 def utc_text(moment: datetime, *, milliseconds: bool = True) -> str:
@@ -20,6 +20,15 @@ def utc_text(moment: datetime, *, milliseconds: bool = True) -> str:
         raise ValueError(f"{moment.isoformat()} has no time zone; events carry UTC")
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds" if milliseconds else "auto")
     return text.replace("+00:00", "Z")
+
+
+def instant_of(value: object) -> datetime | None:
+    """The instant that ISO 8601 text with `Z` or an offset names, in its own zone; None for anything else."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return None if time is None or time.tzinfo is None else time
 
 
 def json_value(value: Any) -> Any:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from pipeline_runtime.errors import UsageError
+from pipeline_runtime.lineage.values import instant_of
 
 __all__ = ["ClaimedRun", "claimed_run"]
 
@@ -153,10 +154,7 @@ def _commit(value: object, where: str) -> str | None:
 
 
 def _time(value: object, where: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
+    time = instant_of(value)
+    if time is None:
         raise UsageError(f"{where}: eventTime is {value!r}; expected is ISO 8601 with Z or an offset")
     return time
