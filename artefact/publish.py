@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from artefact.errors import ArtefactError
 from artefact.manifest import Manifest, read_release
+from pipeline_runtime.catalog.locations import bucket_and_key
 from pipeline_runtime.glue.artefact import MANIFEST, Artefact
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def publish(
 
 
 def _upload(folder: Path, manifest: Manifest, artefact: Artefact, s3: S3Client, say: Callable[[str], None]) -> None:
-    bucket, _, prefix = artefact.prefix.removeprefix("s3://").partition("/")
+    bucket, prefix = bucket_and_key(artefact.prefix)
     text = manifest.to_bytes()
     published = _get(s3, bucket, f"{prefix}/{MANIFEST}")
     if published == text:

@@ -15,7 +15,7 @@ FOLDER = "pipeline-runtime"
 MANIFEST = "manifest.json"
 SCRIPT = "run_pipeline.py"
 
-_PREFIX = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*")
+S3_PREFIX = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*")
 
 
 def zip_name(version: str) -> str:
@@ -41,7 +41,7 @@ class Artefact:
     version: str
 
     def __post_init__(self) -> None:
-        if _PREFIX.fullmatch(self.destination) is None:
+        if S3_PREFIX.fullmatch(self.destination) is None:
             raise ConfigurationError(f"{self.destination!r} is no place for an artefact; write s3://bucket/prefix")
         # What Terraform hands out is the folder itself, what a person types the bucket: both mean one place.
         object.__setattr__(self, "destination", self.destination.removesuffix(f"/{FOLDER}"))

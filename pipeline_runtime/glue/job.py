@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline_runtime.engine.session import session_settings
 from pipeline_runtime.errors import ConfigurationError
-from pipeline_runtime.glue.artefact import Artefact
+from pipeline_runtime.glue.artefact import S3_PREFIX, Artefact
 from pipeline_runtime.glue.conf import LIST_SETTINGS, merged, render_conf
 from pipeline_runtime.glue.engines import GlueEngine
 from pipeline_runtime.lineage.listener import LISTENER_CLASS
@@ -38,7 +38,6 @@ RESERVED_SETTINGS = (
 )
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
-_S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*")
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class GlueJob:
         if self.execution_class not in EXECUTION_CLASSES:
             problems.append(f"execution_class {self.execution_class!r} is not one of {', '.join(EXECUTION_CLASSES)}")
         for what in ("config", "evidence"):
-            if _S3.fullmatch(getattr(self, what)) is None:
+            if S3_PREFIX.fullmatch(getattr(self, what)) is None:
                 problems.append(f"{what} {getattr(self, what)!r} is no s3://bucket/prefix")
         return problems
 
