@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipeline_runtime.descriptor.model import Descriptor
+from pipeline_runtime.sync.manifest import first_problem
 
 __all__ = ["DEPLOYED", "Deployed", "gaps", "read_deployed"]
 
@@ -58,9 +59,7 @@ def read_deployed(data: bytes) -> Deployed:
     try:
         return Deployed.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ValueError(f"{where}: {first['msg']}") from None
+        raise ValueError(first_problem(error)) from None
 
 
 def gaps(deployed: Deployed, descriptors: Sequence[tuple[str, Descriptor]]) -> list[str]:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline_runtime.errors import ConfigurationError
 from pipeline_runtime.sync.copy import SyncedCopy
-from pipeline_runtime.sync.manifest import CURRENT, Place, Pointer, SyncManifest, file_key, manifest_key
+from pipeline_runtime.sync.manifest import CURRENT, Place, Pointer, SyncManifest, file_key, first_problem, manifest_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -93,6 +93,4 @@ def _read(model: type[Model], data: bytes, where: str) -> Model:
     try:
         return model.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"])) or "the file"
-        raise ConfigurationError(f"{where}: {at}: {first['msg']}; sync again, with this executor's version") from None
+        raise ConfigurationError(f"{where}: {first_problem(error)}; sync again, with this executor's version") from None

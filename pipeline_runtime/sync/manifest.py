@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
-__all__ = ["CURRENT", "Pointer", "SyncManifest", "SyncedFile", "file_key", "manifest_key"]
+__all__ = ["CURRENT", "Pointer", "SyncManifest", "SyncedFile", "file_key", "first_problem", "manifest_key"]
 
 CURRENT = "current.json"
 
@@ -84,6 +84,12 @@ class Pointer(_Record):
 
     def to_bytes(self) -> bytes:
         return json.dumps(self.model_dump(), indent=1, sort_keys=True).encode() + b"\n"
+
+
+def first_problem(error: ValidationError) -> str:
+    """What is wrong with one of the files that lie beside a synced copy, in one line."""
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
 
 
 def manifest_key(release: str) -> str:
