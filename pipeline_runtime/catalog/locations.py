@@ -6,7 +6,7 @@ import re
 
 from pipeline_runtime.errors import CatalogError
 
-__all__ = ["RUNS", "bucket_and_key", "normal_location", "overlap", "table_root"]
+__all__ = ["RUNS", "bucket_and_key", "bucket_root", "normal_location", "overlap", "table_root"]
 
 #: Where the parquet writer keeps each run's files, inside a table's prefix: `<prefix>/_runs/<run>/`. Whatever scans a
 #: prefix for data or for partitions (Athena, Spark, MSCK REPAIR, crawlers) passes over a name with an underscore.
@@ -20,6 +20,11 @@ _RUN_FOLDER = re.compile(rf"/{RUNS}/[^/]+$")
 def normal_location(location: str) -> str:
     """`location` as an s3:// prefix without a trailing slash; one of another store keeps its scheme."""
     return _S3.sub("s3://", location.strip()).rstrip("/")
+
+
+def bucket_root(location: str) -> str:
+    """`s3://<bucket>` of an s3:// prefix."""
+    return "/".join(location.split("/")[:3])
 
 
 def bucket_and_key(uri: str) -> tuple[str, str]:

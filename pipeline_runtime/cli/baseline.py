@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline_runtime.catalog.locations import bucket_root
 from pipeline_runtime.engine.catalogs import catalog_name
 from pipeline_runtime.engine.session import build_session, session_settings
 from pipeline_runtime.engine.spark_error import failures, short_message
@@ -71,7 +72,7 @@ def _measured(options: argparse.Namespace, start_spark: SparkStarter) -> Distrib
     if categorical and (options.breaks or options.equal_width):
         raise UsageError(f"column {column.name} is {column.type} and has values, no bins; leave --breaks and the like")
     settings = session_settings(
-        warehouse="/".join(source.table.location.split("/")[:3]),
+        warehouse=bucket_root(source.table.location),
         foreign_accounts=(identity.account,) if identity.account != account else (),
         endpoint=os.environ.get("AWS_ENDPOINT_URL"),
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline_runtime.catalog.locations import bucket_root
 from pipeline_runtime.compare.events import compare_events
 from pipeline_runtime.compare.findings import Finding
 from pipeline_runtime.engine.session import build_session
@@ -69,7 +70,9 @@ def _output_findings(
 
     places = [_place(name) for name in options.outputs]
     settings = session_settings(
-        warehouse=next((_bucket(place) for place in places if not isinstance(place, str)), "s3://none"),
+        warehouse=next(
+            (bucket_root(place.source.table.location) for place in places if not isinstance(place, str)), "s3://none"
+        ),
         endpoint=os.environ.get("AWS_ENDPOINT_URL"),
     )
     spark = start_spark("compare", settings)
@@ -128,10 +131,6 @@ def _table(database: str, table: str, snapshot: int | None) -> TableAt:
     account = job_account(session.client("sts", region_name=region))
     source = prepared(PinnedSource(now, now.schema, now.version), "glue_table", glue)
     return TableAt(source, catalog_name(now.identity, account), snapshot)
-
-
-def _bucket(at: TableAt) -> str:
-    return "/".join(at.source.table.location.split("/")[:3])
 
 
 def _event(path: Path) -> dict[str, Any]:

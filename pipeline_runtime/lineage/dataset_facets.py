@@ -19,6 +19,7 @@ from openlineage.client.facet_v2 import (
     tags_dataset,
 )
 
+from pipeline_runtime.catalog.locations import bucket_root
 from pipeline_runtime.catalog.table import TableIdentity
 from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.lineage.column_lineage import ColumnLineage, InputColumn
@@ -116,7 +117,7 @@ def place_facets(location: str, *, is_iceberg: bool, file_format: str | None) ->
     """Where and how a table's files are stored; `location` is an s3:// prefix, the format None where nobody asked."""
     return {
         "dataSource": datasource_dataset.DatasourceDatasetFacet(
-            name="/".join(location.split("/")[:3]), uri=location, producer=PRODUCER
+            name=bucket_root(location), uri=location, producer=PRODUCER
         ),
         "storage": storage_dataset.StorageDatasetFacet(
             storageLayer="iceberg" if is_iceberg else "hive", fileFormat=file_format, producer=PRODUCER

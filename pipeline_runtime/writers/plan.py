@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from pipeline_runtime.catalog.locations import bucket_root
 from pipeline_runtime.catalog.table import QUARANTINE_SUFFIX, CatalogTable, TableIdentity
 
 __all__ = ["QUARANTINE_SUFFIX", "Later", "Published", "TargetPlan", "quarantined"]
@@ -30,7 +31,7 @@ class TargetPlan:
     @property
     def warehouse(self) -> str:
         """`s3://<bucket>`: Iceberg's catalog asks for one, though every table has a location of its own."""
-        return "/".join(self.location.split("/")[:3])
+        return bucket_root(self.location)
 
 
 @dataclass(frozen=True)
