@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Sink, running_sink
+from lineage_sink import Sink, running_sink
 from openlineage.client.serde import Serde
 from openlineage_reading import OWN, facets_of, own_schema_problems, read_back, specification
 
