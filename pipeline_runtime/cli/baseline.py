@@ -13,7 +13,7 @@ from pipeline_runtime.catalog.locations import bucket_root
 from pipeline_runtime.engine.catalogs import catalog_name
 from pipeline_runtime.engine.session import build_session, session_settings
 from pipeline_runtime.engine.spark_error import failures, short_message
-from pipeline_runtime.errors import PipelineError, TableNotFound, UsageError
+from pipeline_runtime.errors import PipelineError, UsageError
 from pipeline_runtime.quality.measured import (
     Distribution,
     Unmeasurable,
@@ -92,26 +92,12 @@ def _in_bins(frame: DataFrame, column: str, options: argparse.Namespace) -> Dist
 
 def _source(name: str) -> tuple[PinnedSource, str]:
     """The table as it is now, and the job's own account. Raises UsageError, CatalogError."""
-    import boto3
-
-    from pipeline_runtime.catalog.account import job_account, job_region
-    from pipeline_runtime.catalog.glue import described
-    from pipeline_runtime.catalog.lookup import find_table
-    from pipeline_runtime.catalog.table import PinnedSource
-    from pipeline_runtime.readers.parquet_source import prepared
+    from pipeline_runtime.readers.unpinned import current_source
 
     database, _, table = name.partition(".")
     if not database or not table:
         raise UsageError("a table is named <database>.<table>")
-    session = boto3.Session()
-    region = job_region(session, os.environ)
-    glue = session.client("glue", region_name=region)
-    found = find_table(glue, database=database, table=table, region=region)
-    if found is None:
-        raise TableNotFound(f"the catalog in {region} holds no such table")
-    now = described(session.client("s3", region_name=region), found, region)
-    source = prepared(PinnedSource(now, now.schema, now.version), "glue_table", glue)
-    return source, job_account(session.client("sts", region_name=region))
+    return current_source(database, table, os.environ)
 
 
 def _written(path: Path, text: str, found: Distribution) -> int:

@@ -109,28 +109,18 @@ def _place(name: str) -> TableAt | str:
 
 
 def _table(database: str, table: str, snapshot: int | None) -> TableAt:
-    import boto3
-
-    from pipeline_runtime.catalog.account import job_account, job_region
-    from pipeline_runtime.catalog.glue import described
-    from pipeline_runtime.catalog.lookup import find_table
-    from pipeline_runtime.catalog.table import PinnedSource
     from pipeline_runtime.compare.outputs import TableAt
     from pipeline_runtime.engine.catalogs import catalog_name
-    from pipeline_runtime.readers.parquet_source import prepared
+    from pipeline_runtime.readers.unpinned import current_source
 
-    session = boto3.Session()
-    region = job_region(session, os.environ)
-    glue = session.client("glue", region_name=region)
-    found = find_table(glue, database=database, table=table, region=region)
-    if found is None:
-        raise TableNotFound(f"{database}.{table}: the catalog in {region} holds no such table")
-    now = described(session.client("s3", region_name=region), found, region)
-    if snapshot is not None and not now.is_iceberg:
-        raise UsageError(f"{now.identity.fqn} is no Iceberg table and has no snapshots; leave @{snapshot} away")
-    account = job_account(session.client("sts", region_name=region))
-    source = prepared(PinnedSource(now, now.schema, now.version), "glue_table", glue)
-    return TableAt(source, catalog_name(now.identity, account), snapshot)
+    try:
+        source, account = current_source(database, table, os.environ)
+    except TableNotFound as error:
+        raise TableNotFound(f"{database}.{table}: {error}") from None
+    identity = source.table.identity
+    if snapshot is not None and not source.table.is_iceberg:
+        raise UsageError(f"{identity.fqn} is no Iceberg table and has no snapshots; leave @{snapshot} away")
+    return TableAt(source, catalog_name(identity, account), snapshot)
 
 
 def _event(path: Path) -> dict[str, Any]:
