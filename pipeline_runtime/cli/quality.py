@@ -27,12 +27,9 @@ def main(argv: Sequence[str]) -> int:
         options = _parser().parse_args(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
-    environ = {**os.environ, "CORDATA_LINEAGE": "off"}
-    if options.evidence is not None:
-        environ["CORDATA_EVIDENCE"] = options.evidence
     until = datetime.now(UTC) if options.at is None else options.at
     try:
-        folder = open_event_folder(LineageSettings.from_environ(environ).evidence)
+        folder = open_event_folder(LineageSettings.evidence_only(os.environ, options.evidence))
         found = dataset_history(folder, options.dataset, until)
     except (UsageError, EvidenceFailed) as error:
         sys.stderr.write(f"{error}\n")

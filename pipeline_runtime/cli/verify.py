@@ -60,10 +60,8 @@ def _claim(options: argparse.Namespace) -> tuple[ClaimedRun, list[Finding]]:
     # Here, for an event's file is verified without AWS.
     from pipeline_runtime.evidence.s3 import evidence_client
 
-    environ = {**os.environ, "CORDATA_LINEAGE": "off"}
-    if options.evidence is not None:
-        environ["CORDATA_EVIDENCE"] = options.evidence
-    run = RunEvidence(open_store(LineageSettings.from_environ(environ).evidence, evidence_client), run_id)
+    evidence = LineageSettings.evidence_only(os.environ, options.evidence)
+    run = RunEvidence(open_store(evidence, evidence_client), run_id)
     claim = stored_claim(run)
     return claim, list(stored_findings(run, claim))
 

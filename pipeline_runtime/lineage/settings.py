@@ -49,6 +49,15 @@ class LineageSettings:
     children: bool = False
 
     @classmethod
+    def evidence_only(cls, environ: Mapping[str, str], evidence: str | None) -> str:
+        """Where evidence is kept, for a command that sends nothing: as it was told, else as the environment says.
+
+        Raises ConfigurationError where neither does.
+        """
+        told = {} if evidence is None else {"CORDATA_EVIDENCE": evidence}
+        return cls.from_environ({**environ, **told, "CORDATA_LINEAGE": "off"}).evidence
+
+    @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> LineageSettings:
         """Reads the variables. Raises ConfigurationError for a missing or contradictory one: nothing is guessed."""
         evidence = environ.get("CORDATA_EVIDENCE", "").strip()
