@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,14 +34,11 @@ class Live:
     def units(self) -> list[Unit]:
         return in_order(units(self.repository))
 
-    def apply(self, only: Iterable[str] | None = None) -> None:
-        """Applies these units, all of them without names."""
-        wanted = None if only is None else set(only)
+    def apply(self) -> None:
         for unit in self.units():
             workspace = self._workspace(unit)
-            if wanted is None or unit.name in wanted:
-                self.say(f"apply     {unit.name}")
-                workspace.apply()
+            self.say(f"apply     {unit.name}")
+            workspace.apply()
             self.outputs[unit.folder] = workspace.outputs()
 
     def changes(self) -> dict[str, list[Change]]:

@@ -85,15 +85,13 @@ class Grants(LakeFormationResponse):
         return kind, {"CatalogId": self.lakeformation_backend.account_id, **kept}
 
     def _matching(self, kind: str | None, resource: dict[str, Any] | None, principal: str | None) -> Iterator[_Grant]:
-        return iter(
-            [
-                grant
-                for grant in _grants(self.lakeformation_backend)
-                if kind in {None, grant.kind}
+        for grant in _grants(self.lakeformation_backend):
+            if (
+                kind in {None, grant.kind}
                 and resource in (None, grant.resource)
                 and principal in {None, grant.principal}
-            ]
-        )
+            ):
+                yield grant
 
 
 def _grants(catalog: LakeFormationBackend) -> list[_Grant]:

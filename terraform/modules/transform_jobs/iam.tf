@@ -9,8 +9,8 @@ locals {
   stored = { for name, descriptor in local.descriptors : name => local.sources[name] if descriptor.source.kind != "jdbc" }
 
   source_locations = {
-    for name, source in local.stored : name => trimsuffix(
-      try(var.source_locations[source], data.aws_glue_catalog_table.source[name].storage_descriptor[0].location), "/"
+    for name, source in local.stored : name => try(
+      var.source_locations[source], data.aws_glue_catalog_table.source[name].storage_descriptor[0].location
     )
   }
 
@@ -22,13 +22,11 @@ locals {
     ))
   }
 
-  target_locations = { for name, target in local.targets : name => replace(trimsuffix(target.location, "/"), "/^s3[an]?:/", "s3:") }
-
-  # s3://bucket/prefix → bucket and prefix.
-  source_places = { for name, location in local.source_locations : name => { bucket = split("/", location)[2], prefix = join("/", slice(split("/", location), 3, length(split("/", location)))) } }
-  target_places = { for name, location in local.target_locations : name => { bucket = split("/", location)[2], prefix = join("/", slice(split("/", location), 3, length(split("/", location)))) } }
-
-  artefact_place = { bucket = split("/", local.artefact)[2], prefix = join("/", slice(split("/", local.artefact), 3, length(split("/", local.artefact)))) }
+  # Bucket and prefix of each location, whichever of Hadoop's schemes it is spelled with.
+  place          = "^s3[an]?://(?P<bucket>[^/]+)/(?P<prefix>.+?)/?$"
+  source_places  = { for name, location in local.source_locations : name => regex(local.place, location) }
+  target_places  = { for name, target in local.targets : name => regex(local.place, target.location) }
+  artefact_place = regex(local.place, local.artefact)
 
   s3 = "arn:${data.aws_partition.this.partition}:s3:::"
 }
