@@ -36,6 +36,8 @@ IAM
     models conditions: a statement whose conditions do not hold does not apply (moto takes it for a denial). Known are
     aws:SecureTransport (always true), s3:prefix, s3:if-none-match and s3:ObjectCreationOperation, besides what moto
     passes; any other has no value.
+S3
+    models emptying a bucket whose versioning was suspended: a delete marker goes as well (moto fails with a 500).
 DataZone
     requests signed for `datazone`, and unsigned ones below /fake/, go to `sandbox.fakes.datazone.DataZoneFake`,
     which says what it models.
@@ -98,6 +100,7 @@ def build_app() -> AwsFake:
     from moto.iam import access_control
     from moto.lakeformation import urls as lakeformation_urls
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from moto.s3 import models as s3_models
 
     from sandbox.fakes.datazone import DataZoneFake
     from sandbox.fakes.glue import GlueFake, VersionedTable
@@ -106,6 +109,8 @@ def build_app() -> AwsFake:
     from sandbox.fakes.lakeformation import LakeFormationFake
 
     access_control.IAMPolicyStatement = ConditionalStatement  # type: ignore[misc]
+    # Every version that goes is asked to free its content; a delete marker has none, and moto 5.2.5 forgot to say so.
+    s3_models.FakeDeleteMarker.dispose = lambda _self: None  # type: ignore[attr-defined]
     glue_models.FakeTable = VersionedTable  # type: ignore[misc]
     glue_models.FakeJobRun = ChosenJobRun  # type: ignore[misc]
     glue_urls.url_paths.update(dict.fromkeys(glue_urls.url_paths, GlueFake.dispatch))
