@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,7 +33,8 @@ def definition(lake: Lake, table: str = "t") -> dict[str, Any]:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds slept between attempts, which then cost no time."""
     slept: list[float] = []
-    monkeypatch.setattr(update.time, "sleep", slept.append)
+    # The module's own clock, not the process's: other threads of the tests sleep too.
+    monkeypatch.setattr(update, "time", SimpleNamespace(sleep=slept.append))
     return slept
 
 

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,7 +134,7 @@ def test_a_bucket_that_is_not_there_is_said_by_name(aws: Any) -> None:
 def test_a_conflicting_conditional_write_is_tried_again_a_few_times(
     monkeypatch: pytest.MonkeyPatch, aws: Any, conflicts: int, outcome: bool | None
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("pipeline_runtime.evidence.s3.time", SimpleNamespace(sleep=lambda _seconds: None))
     s3 = aws.client("s3")
     with Stubber(s3) as stubber:
         for _ in range(conflicts):
