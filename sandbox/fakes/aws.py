@@ -7,8 +7,7 @@
 Accounts
     models an access key of 12 digits as one of that account's (a convention of stand-ins, not of AWS);
     credentials of an assumed role belong to the role's account, as moto has it.
-    CatalogId in a request to Glue or Lake Formation models another account's catalog; grants are not modelled:
-    every account may see every catalog.
+    CatalogId in a request to Glue or Lake Formation models another account's catalog.
 Glue
     models optimistic locking: UpdateTable with a `VersionId` that is not the current one is a
     ConcurrentModificationException and changes nothing;
@@ -16,8 +15,11 @@ Glue
     models the archive: UpdateTable keeps the version it replaces unless `SkipArchive` is true; GetTableVersion
     and GetTableVersions know the current version and the archived ones, newest first, in pages;
     models resource links: GetTable, UpdateTable, GetPartitions and the version calls follow one link of a
-    table (TargetTable) or of its database (TargetDatabase) and answer with the target's CatalogId,
-    DatabaseName and Name; DeleteTable removes the link;
+    table (TargetTable) or of its database (TargetDatabase). Behind a link of a database they answer with the target's
+    CatalogId, DatabaseName and Name; GetTable of a link to a table with the link's own, with TargetTable, and with the
+    target's columns, Parameters and version, where the caller may see these. DeleteTable removes the link;
+    models grants on other accounts' tables (see Lake Formation): without one, GetTable, GetDatabase, GetPartitions, the
+    version calls and UpdateTable (which takes ALTER) are an AccessDeniedException, and lists leave the table out;
     models names: databases and tables are lower case, whatever the request's spelling;
     models paging of GetDatabases, GetTables, GetTableVersions (100 a page) and GetPartitions (1000);
     models job runs: the newest first, in pages (200), in the state that StartJobRun's argument --fake-state names
@@ -31,7 +33,13 @@ Lake Formation
     models GetResourceLFTags: nothing for an untagged resource; a table shows its database's tags too, unless
     ShowAssignedLFTags is set;
     models grants of every kind of resource: they add up, are listed in pages (100), and revoking what is not held is
-    an InvalidInputException. They allow and deny nothing.
+    an InvalidInputException;
+    models what grants on tables allow to other accounts, of tables in an account whose data lake settings give new
+    tables to nobody (no IAM_ALLOWED_PRINCIPALS in CreateTableDefaultPermissions): a role reads such a table where its
+    owner granted it to the role, or granted it to the role's account and that account, in its own catalog, to the role;
+    without a role, and as a data lake administrator, the account's grant is enough. Any permission gives DESCRIBE.
+    Not modelled: grants inside one account, on databases, by LF-tags; data access: S3 hands out files all the same;
+    tables of an account that leaves access to IAM, which here every account may see.
 IAM
     models conditions: a statement whose conditions do not hold does not apply (moto takes it for a denial). Known are
     aws:SecureTransport (always true), s3:prefix, s3:if-none-match and s3:ObjectCreationOperation, besides what moto

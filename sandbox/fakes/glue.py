@@ -14,23 +14,21 @@ from moto.glue import models
 from moto.glue.exceptions import EntityNotFoundException, VersionNotFoundException
 from moto.glue.responses import GlueResponse
 
-__all__ = ["GlueFake", "VersionedTable", "page"]
+from sandbox.fakes.lakeformation_access import Caller, Table
+from sandbox.fakes.paging import page
+
+__all__ = ["GlueFake", "VersionedTable"]
 
 T = TypeVar("T")
 
 #: Where a request spells the name of a database or a table; Glue keeps both in lower case.
 _NAME_KEYS = ("DatabaseName", "TableName", "TablesToDelete")
 _NAMED_ACTIONS = re.compile(r"(Get|Delete|Update)(Table|Database)$")
+#: What GetTable answers of a link itself; the rest is its target's.
+_OF_A_LINK = ("CatalogId", "DatabaseName", "Name", "TargetTable", "CreateTime")
 _TABLE_PAGE = 100
 _PARTITION_PAGE = 1000
 _JOB_RUN_PAGE = 200
-
-
-def page(items: Sequence[T], token: str | None, size: int) -> tuple[Sequence[T], str | None]:
-    """One page of `items` and the token of the next one, None after the last."""
-    start = int(token or 0)
-    end = start + size
-    return items[start:end], str(end) if end < len(items) else None
 
 
 class VersionedTable(models.FakeTable):
@@ -86,6 +84,22 @@ class GlueFake(GlueResponse):
             raise EntityNotFoundException(f"Catalog {account} not found.")
         return models.glue_backends[account][region or self.region]
 
+    # -- other accounts' tables ----------------------------------------------------------------
+
+    @cached_property
+    def _caller(self) -> Caller:
+        return Caller.of(self.current_account, self.region, self.access_key)
+
+    def _may(self, permission: str, catalog: models.GlueBackend, database: str, table: str | None = None) -> bool:
+        return self._caller.may(permission, Table(catalog.account_id, database, table))
+
+    def _demand(self, permission: str, catalog: models.GlueBackend, database: str, table: str | None = None) -> None:
+        if not self._may(permission, catalog, database, table):
+            raise JsonRESTError(
+                "AccessDeniedException",
+                f"Insufficient Lake Formation permission(s): Required {permission.capitalize()} on {table or database}",
+            )
+
     # -- resource links ------------------------------------------------------------------------
 
     def _database(self, name: str) -> tuple[models.GlueBackend, models.FakeDatabase]:
@@ -97,23 +111,43 @@ class GlueFake(GlueResponse):
             database = catalog.get_database(link["DatabaseName"].lower())
         return catalog, database
 
-    def _table(self, database: str, name: str) -> VersionedTable:
-        """A table, through one link of the database or of the table."""
-        catalog, holder = self._database(database)
-        table = cast(VersionedTable, catalog.get_table(holder.name, name))
-        if (link := table.definition.get("TargetTable")) is not None:
-            target = self._catalog(link["CatalogId"], link.get("Region"))
-            table = cast(VersionedTable, target.get_table(link["DatabaseName"].lower(), link["Name"].lower()))
+    def _table(self, database: str, name: str, permission: str = "DESCRIBE") -> VersionedTable:
+        """A table, through one link of the database or of the table; the caller holds the permission on it."""
+        catalog, table = self._named(database, name)
+        if "TargetTable" in table.definition:
+            catalog, table = self._target(table)
+        self._demand(permission, catalog, table.database_name, table.name)
         return table
+
+    def _named(self, database: str, name: str) -> tuple[models.GlueBackend, VersionedTable]:
+        """What has that name, be it a link to a table, and its catalog; through one link of the database."""
+        catalog, holder = self._database(database)
+        return catalog, cast(VersionedTable, catalog.get_table(holder.name, name))
+
+    def _target(self, link: VersionedTable) -> tuple[models.GlueBackend, VersionedTable]:
+        """The table that a link leads to, and its catalog."""
+        target = link.definition["TargetTable"]
+        catalog = self._catalog(target["CatalogId"], target.get("Region"))
+        return catalog, cast(VersionedTable, catalog.get_table(target["DatabaseName"].lower(), target["Name"].lower()))
+
+    def _behind(self, link: VersionedTable) -> dict[str, Any]:
+        """GetTable's answer to a link: its own names, beside what the caller may see of its target."""
+        catalog, target = self._target(link)
+        seen = target.as_dict() if self._may("DESCRIBE", catalog, target.database_name, target.name) else {}
+        own = link.as_dict()
+        return {**own, **seen, **{key: own[key] for key in _OF_A_LINK}}
 
     # -- databases -----------------------------------------------------------------------------
 
     def get_database(self) -> ActionResult:
-        _, database = self._database(self.parameters["Name"])
+        catalog, database = self._database(self.parameters["Name"])
+        self._demand("DESCRIBE", catalog, database.name)
         return ActionResult({"Database": database.as_dict()})
 
     def get_databases(self) -> ActionResult:
-        shown, token = self._page(self.glue_backend.get_databases(), _TABLE_PAGE)
+        catalog = self.glue_backend
+        seen = [database for database in catalog.get_databases() if self._may("DESCRIBE", catalog, database.name)]
+        shown, token = self._page(seen, _TABLE_PAGE)
         return ActionResult({"DatabaseList": [database.as_dict() for database in shown], "NextToken": token})
 
     # -- tables --------------------------------------------------------------------------------
@@ -127,19 +161,24 @@ class GlueFake(GlueResponse):
         return EmptyResult()
 
     def get_table(self) -> ActionResult:
-        return ActionResult({"Table": self._table(self.parameters["DatabaseName"], self.parameters["Name"]).as_dict()})
+        catalog, named = self._named(self.parameters["DatabaseName"], self.parameters["Name"])
+        if "TargetTable" in named.definition:
+            return ActionResult({"Table": self._behind(named)})
+        self._demand("DESCRIBE", catalog, named.database_name, named.name)
+        return ActionResult({"Table": named.as_dict()})
 
     def get_tables(self) -> ActionResult:
         catalog, database = self._database(self.parameters["DatabaseName"])
         tables = catalog.get_tables(database.name, self.parameters.get("Expression"))
-        shown, token = self._page(tables, _TABLE_PAGE)
+        seen = [table for table in tables if self._may("DESCRIBE", catalog, database.name, table.name)]
+        shown, token = self._page(seen, _TABLE_PAGE)
         return ActionResult({"TableList": [table.as_dict() for table in shown], "NextToken": token})
 
     def update_table(self) -> ActionResult:
         table_input = self.parameters["TableInput"]
         expected = self.parameters.get("VersionId")
         with self._writing:
-            table = self._table(self.parameters["DatabaseName"], table_input["Name"])
+            table = self._table(self.parameters["DatabaseName"], table_input["Name"], "ALTER")
             if expected is not None and expected != table.current_version:
                 raise JsonRESTError(
                     "ConcurrentModificationException",

@@ -12,8 +12,8 @@ from moto.glue.models import glue_backends
 from moto.lakeformation.exceptions import AlreadyExists, EntityNotFound, InvalidInput
 from moto.lakeformation.models import LakeFormationBackend, lakeformation_backends
 
-from sandbox.fakes.glue import page
 from sandbox.fakes.lakeformation_grants import Grants
+from sandbox.fakes.paging import page
 
 __all__ = ["LakeFormationFake"]
 

@@ -11,15 +11,15 @@ from moto.lakeformation.exceptions import InvalidInput
 from moto.lakeformation.models import LakeFormationBackend
 from moto.lakeformation.responses import LakeFormationResponse
 
-from sandbox.fakes.glue import page
+from sandbox.fakes.paging import page
 
-__all__ = ["Grants"]
+__all__ = ["Grant", "Grants", "grants_of"]
 
 _PAGE = 100
 
 
 @dataclass
-class _Grant:
+class Grant:
     """What one principal may do with one resource."""
 
     principal: str
@@ -45,8 +45,8 @@ class Grants(LakeFormationResponse):
         principal = self._get_param("Principal")["DataLakePrincipalIdentifier"]
         held = next(self._matching(kind, resource, principal), None)
         if held is None:
-            held = _Grant(principal, kind, resource)
-            _grants(self.lakeformation_backend).append(held)
+            held = Grant(principal, kind, resource)
+            grants_of(self.lakeformation_backend).append(held)
         held.permissions |= set(self._get_param("Permissions"))
         held.grantable |= set(self._get_param("PermissionsWithGrantOption") or [])
         return "{}"
@@ -61,7 +61,7 @@ class Grants(LakeFormationResponse):
         held.permissions -= revoked
         held.grantable -= set(self._get_param("PermissionsWithGrantOption") or []) | revoked
         if not held.permissions:
-            _grants(self.lakeformation_backend).remove(held)
+            grants_of(self.lakeformation_backend).remove(held)
         return "{}"
 
     def list_permissions(self) -> str:
@@ -84,8 +84,8 @@ class Grants(LakeFormationResponse):
             kept["TagValues"] = sorted(value.lower() for value in kept["TagValues"])
         return kind, {"CatalogId": self.lakeformation_backend.account_id, **kept}
 
-    def _matching(self, kind: str | None, resource: dict[str, Any] | None, principal: str | None) -> Iterator[_Grant]:
-        for grant in _grants(self.lakeformation_backend):
+    def _matching(self, kind: str | None, resource: dict[str, Any] | None, principal: str | None) -> Iterator[Grant]:
+        for grant in grants_of(self.lakeformation_backend):
             if (
                 kind in {None, grant.kind}
                 and resource in (None, grant.resource)
@@ -94,6 +94,7 @@ class Grants(LakeFormationResponse):
                 yield grant
 
 
-def _grants(catalog: LakeFormationBackend) -> list[_Grant]:
-    grants: list[_Grant] = catalog.__dict__.setdefault("kept_grants", [])
+def grants_of(catalog: LakeFormationBackend) -> list[Grant]:
+    """What a catalog's owner has granted, in the order of the first grant."""
+    grants: list[Grant] = catalog.__dict__.setdefault("kept_grants", [])
     return grants

@@ -143,12 +143,22 @@ def linked(finance_glue: Any, fraud: str, kind: str) -> dict[str, Any]:
     return {"DatabaseName": "own", "Name": "link"}
 
 
-@pytest.mark.parametrize("kind", ["table", "database"])
-def test_a_resource_link_answers_with_its_targets_identity(glue: Any, finance_glue: Any, fraud: str, kind: str) -> None:
+def test_behind_a_link_to_a_database_tables_keep_their_identity(glue: Any, finance_glue: Any, fraud: str) -> None:
     glue.create_table(DatabaseName="raw", TableInput=table(release="a"))
-    found = finance_glue.get_table(**linked(finance_glue, fraud, kind))["Table"]
+    found = finance_glue.get_table(**linked(finance_glue, fraud, "database"))["Table"]
     assert (found["CatalogId"], found["DatabaseName"], found["Name"]) == (fraud, "raw", "t")
     assert found["Parameters"] == {"release": "a"}
+
+
+def test_a_link_to_a_table_answers_with_its_own_names_and_its_targets_properties(
+    glue: Any, finance_glue: Any, fraud: str, finance: str
+) -> None:
+    glue.create_table(DatabaseName="raw", TableInput=table(release="a"))
+    update(glue, "b")
+    found = finance_glue.get_table(**linked(finance_glue, fraud, "table"))["Table"]
+    assert (found["CatalogId"], found["DatabaseName"], found["Name"]) == (finance, "own", "link")
+    assert found["TargetTable"] == {"CatalogId": fraud, "DatabaseName": "raw", "Name": "t"}
+    assert (found["VersionId"], found["Parameters"]) == ("1", {"release": "b"})
 
 
 def test_an_update_through_a_resource_link_changes_the_target(glue: Any, finance_glue: Any, fraud: str) -> None:
