@@ -123,6 +123,12 @@ def test_a_job_is_what_the_executor_says_it_is_and_a_second_one_changes_nothing_
             ("aws_glue_job.this", ""),
             ("aws_iam_role.job", ""),
             ("aws_iam_role_policy.job", ""),
+            ("aws_lakeformation_permissions.database", "/fraud_curated"),
+            ("aws_lakeformation_permissions.database", "/fraud_raw"),
+            ("aws_lakeformation_permissions.source", "/fraud_raw.transactions"),
+            ("aws_lakeformation_permissions.tag", "/residency"),
+            ("aws_lakeformation_permissions.tag", "/sensitivity"),
+            ("aws_lakeformation_permissions.tag", "/subject_type"),
         )
     }
     # What lists the domain's jobs gains an entry; no other job is touched.

@@ -150,6 +150,34 @@ variable "foreign_sources" {
   }
 }
 
+variable "existing_targets" {
+  description = <<-EOT
+    Targets, as "database.table" or "database.table__quarantine", whose tables are in the catalog now: Lake Formation
+    grants only on what is there. A job's role needs none for a table that it makes itself, the closer's role does:
+    list each target once it is there where Lake Formation, not IAM, decides in the account.
+  EOT
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition = length(setsubtract(var.existing_targets, flatten([
+      for target in values(local.targets) : ["${target.database}.${target.table}", "${target.database}.${target.table}__quarantine"]
+    ]))) == 0
+    error_message = "Only targets of these jobs and their quarantines, as \"database.table\"."
+  }
+}
+
+variable "registered_locations" {
+  description = "Locations that are registered with Lake Formation, as s3://bucket or s3://bucket/prefix: a job whose target lies there may make its tables there."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for location in var.registered_locations : can(regex("^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/.*)?$", location))])
+    error_message = "A location is s3://bucket or s3://bucket/prefix."
+  }
+}
+
 variable "lineage_url" {
   description = "The adapter's full address, ending in /lineage. Null turns delivery off: events stay in the evidence prefix."
   type        = string
