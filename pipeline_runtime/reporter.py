@@ -21,8 +21,8 @@ from pipeline_runtime.lineage.delivery import open_delivery
 from pipeline_runtime.lineage.emitter import Emitter
 from pipeline_runtime.lineage.events import RunStatus, start_event, terminal_event, validation_event
 from pipeline_runtime.lineage.redact import redact
-from pipeline_runtime.lineage.values import utc_text
-from pipeline_runtime.notify.owner import NotTold, open_notifier, quarantine_notice
+from pipeline_runtime.notify.owner import open_notifier
+from pipeline_runtime.notify.telling import tell_of_run
 from pipeline_runtime.progress import Progress
 from pipeline_runtime.trace import Trace
 from pipeline_runtime.writers.parquet_ledger import record_of_publish
@@ -70,8 +70,9 @@ class Reporter:
             )
         if self._deployment.lineage.children and outcome.won:
             self._emitter.children(lambda: child_events(facts, status))
-        if isinstance(error, Quarantined):
-            self._tell_owner(error)
+        lines = [] if error is None else _failure_lines(error)
+        for said in tell_of_run(facts, error, lines, self._owner, self._deployment.evidence, _now()):
+            self._trace.stage("notify", said)
         self._summary(error, status, event_type)
         return 0 if error is None else error.exit_code
 
@@ -112,17 +113,6 @@ class Reporter:
         if snapshot is None:
             return None
         return Published(target.identity, snapshot.rows, snapshot.partitions, snapshot.id, replaced=True)
-
-    def _tell_owner(self, error: Quarantined) -> None:
-        """Whatever becomes of the notice, the run has ended as it has."""
-        owner = self._progress.facts.descriptor.metadata.owner
-        try:
-            where = self._owner.tell(quarantine_notice(self._progress.facts, error, utc_text(_now())))
-        except Exception as failure:
-            reason = str(failure) if isinstance(failure, NotTold) else f"{type(failure).__name__}: {failure}"
-            self._trace.stage("notify", f"{owner} was not told: {redact(reason)}")
-        else:
-            self._trace.stage("notify", f"{owner} → {where}")
 
     def _sink(self, kind: EventKind) -> str:
         if self._deployment.lineage.destination is None:

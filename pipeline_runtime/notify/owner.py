@@ -1,9 +1,9 @@
-"""Telling the owner that a run's batch went elsewhere than to the product.
+"""The ways to a product's owner.
 
-CORDATA_OWNER_TOPIC  the ARN of an SNS topic; subscribers choose by the message attributes owner, domain, pipeline
+CORDATA_OWNER_TOPIC  the ARN of an SNS topic; subscribers choose by the message attributes owner, domain, pipeline, kind
 CORDATA_OWNER_FILE   a file that gets one JSON line a notice
 
-With neither, a notice is kept beside the evidence, at `notices/<run id>.json`.
+With neither, a notice is kept beside the evidence, at `notices/<id>.json`.
 """
 
 from __future__ import annotations
@@ -12,26 +12,23 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from pipeline_runtime.errors import ConfigurationError, EvidenceFailed
 from pipeline_runtime.evidence.store import EvidenceStore
 from pipeline_runtime.lineage.redact import redact
 
-if TYPE_CHECKING:
-    from pipeline_runtime.errors import Quarantined
-    from pipeline_runtime.lineage.facts import RunFacts
-
 __all__ = [
     "EvidenceNotices",
+    "Kind",
     "NotTold",
     "Notice",
     "NoticeFile",
     "Notifier",
     "OwnerTopic",
     "open_notifier",
-    "quarantine_notice",
 ]
 
 _TOPIC_ARN = re.compile(r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):\d{12}:[A-Za-z0-9_-]{1,256}")
@@ -44,13 +41,26 @@ class NotTold(Exception):
     """A notice did not get through; the text says why. It never fails a run."""
 
 
+class Kind(str, Enum):
+    """What a notice is about; subscribers can choose by it."""
+
+    QUARANTINE = "quarantine"
+    FAILURE = "failure"
+    LATE = "late"
+    FRESH_AGAIN = "fresh-again"
+    DEPRECATION = "deprecation"
+
+
 @dataclass(frozen=True)
 class Notice:
     """What an owner is told: no rows and no values of rows, no secrets.
 
-    `text` is for people: what happened, as the trace says it, and what can be done. `at` is ISO 8601 with Z.
+    `text` is for people: what happened, as the trace says it, and what can be done. `at` is ISO 8601 with Z. `id` is
+    the run's, or what else the notice is about, as slash-separated parts; `run_id` is empty where it is no run.
     """
 
+    kind: Kind
+    id: str
     owner: str
     domain: str
     pipeline: str
@@ -64,24 +74,6 @@ class Notice:
 
     def as_json(self, indent: int | None = None) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, indent=indent)
-
-
-def quarantine_notice(facts: RunFacts, error: Quarantined, at: str) -> Notice:
-    """What the owner of a quarantined batch is told: what the trace says, where the rows are, how to publish them."""
-    metadata, run_id = facts.descriptor.metadata, facts.context.run_id
-    rows = 0 if facts.published is None else facts.published.rows
-    return Notice(
-        owner=metadata.owner,
-        domain=metadata.domain,
-        pipeline=metadata.name,
-        run_id=run_id,
-        at=at,
-        subject=f"{metadata.name}: batch quarantined",
-        text=f"{error}\n\n"
-        f"Pipeline {metadata.name} of domain {metadata.domain}, run {run_id}: {rows:,} rows, nothing was published.\n"
-        f"See them in {error.table} where run_id = '{run_id}'; its column broken_rules says what each row broke.\n"
-        f"Publish them after review: python -m pipeline_runtime release {run_id} --by <who you are>\n",
-    )
 
 
 class Notifier(Protocol):
@@ -101,7 +93,9 @@ class OwnerTopic:
     def tell(self, notice: Notice) -> str:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        attributes = {"owner": notice.owner, "domain": notice.domain, "pipeline": notice.pipeline}
+        given = {"owner": notice.owner, "domain": notice.domain, "pipeline": notice.pipeline, "kind": notice.kind.value}
+        # SNS refuses an attribute without a value.
+        attributes = {key: value for key, value in given.items() if value}
         try:
             self.client.publish(
                 TopicArn=self.arn,
@@ -134,12 +128,12 @@ class NoticeFile:
 
 @dataclass(frozen=True)
 class EvidenceNotices:
-    """The evidence prefix: a JSON file a run."""
+    """The evidence prefix: a JSON file a notice."""
 
     store: EvidenceStore
 
     def tell(self, notice: Notice) -> str:
-        key = f"notices/{notice.run_id}.json"
+        key = f"notices/{notice.id}.json"
         try:
             self.store.put(key, notice.as_json(indent=2).encode() + b"\n")
         except EvidenceFailed as error:

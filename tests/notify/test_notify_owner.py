@@ -12,16 +12,18 @@ import pytest
 
 from pipeline_runtime.errors import ConfigurationError, Quarantined
 from pipeline_runtime.evidence.local import LocalStore
-from pipeline_runtime.notify.owner import Notice, NotTold, OwnerTopic, open_notifier, quarantine_notice
+from pipeline_runtime.notify.notices import quarantine_notice
+from pipeline_runtime.notify.owner import Kind, Notice, NotTold, OwnerTopic, open_notifier
 from pipeline_runtime.quality.result import AssertionResult, ValidationResult
 
 RUN = "0b8c7a40-0000-4000-8000-000000000001"
 AT = "2026-08-04T09:00:00.000Z"
 
 
-def notice(text: str = "claims-ingest: batch quarantined in policy_raw.claims__quarantine", **changes: str) -> Notice:
-    given = {"owner": "policy@example.com", "domain": "policy", "pipeline": "claims-ingest", "run_id": RUN, "at": AT}
-    return Notice(**{**given, "subject": "claims-ingest: batch quarantined", "text": text, **changes})
+def notice(text: str = "claims-ingest: batch quarantined in policy_raw.claims__quarantine", **changes: Any) -> Notice:
+    given: dict[str, Any] = {"kind": Kind.QUARANTINE, "id": RUN, "run_id": RUN, "at": AT, "text": text}
+    given |= {"owner": "policy@example.com", "domain": "policy", "pipeline": "claims-ingest"}
+    return Notice(**{**given, "subject": "claims-ingest: batch quarantined", **changes})
 
 
 @pytest.fixture
@@ -55,7 +57,18 @@ def test_a_topics_subscribers_get_the_text_and_can_choose_by_owner(inbox, store)
     assert message["Subject"].startswith("Zahlungen Zahlungen")
     assert len(message["Subject"]) < 100
     values = {key: attribute["Value"] for key, attribute in message["MessageAttributes"].items()}
-    assert values == {"owner": "policy@example.com", "domain": "policy", "pipeline": "claims-ingest"}
+    assert values == {
+        "owner": "policy@example.com",
+        "domain": "policy",
+        "pipeline": "claims-ingest",
+        "kind": "quarantine",
+    }
+
+
+def test_what_nobody_knows_is_no_attribute(inbox, store):
+    open_notifier({"CORDATA_OWNER_TOPIC": inbox.arn}, store).tell(notice(owner="", domain=""))
+    (message,) = inbox.received()
+    assert message["MessageAttributes"].keys() == {"pipeline", "kind"}
 
 
 def test_a_topic_that_is_not_there_is_a_reason_and_no_crash(aws, store):
