@@ -18,7 +18,9 @@ from pipeline_runtime.json_schemas.generate import MODELS, field_table, render, 
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(
-    file for folder in ("pipelines", "expectations", "schemas") for file in ROOT.glob(f"domains/*/{folder}/*.yml")
+    file
+    for folder in ("*/pipelines", "*/expectations", "*/schemas", "proposals")
+    for file in ROOT.glob(f"domains/{folder}/*.yml")
 )
 HEADER = re.compile(r"^# yaml-language-server: \$schema=(\S+)$", re.MULTILINE)
 
