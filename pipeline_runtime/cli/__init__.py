@@ -32,6 +32,7 @@ COMMANDS = {
     "verify": "verify",
     "ropa": "ropa",
     "quality": "quality",
+    "freshness": "freshness",
 }
 
 USAGE = """\
@@ -49,6 +50,7 @@ python -m pipeline_runtime compare <one> <other> …  say what differs between t
 python -m pipeline_runtime verify <event | run id>  compare a run's event with its commit and signature
 python -m pipeline_runtime ropa <folder | s3://…>   the record of processing (Art. 30 GDPR), from events
 python -m pipeline_runtime quality <dataset>        the assertion history, and the rule of three failures a week
+python -m pipeline_runtime freshness [path…]        is every product as fresh as promised? tells its owner
 python -m pipeline_runtime consumers <proposal> …   which pipelines a producer's next version would break
 python -m pipeline_runtime publish-schema <prop.> … publish that version of the table, once the check has passed
 python -m pipeline_runtime deprecate <db.table> …   until when a version of a table stays readable
