@@ -1,0 +1,14 @@
+output "function_name" {
+  description = "The function that looks at the products."
+  value       = aws_lambda_function.this.function_name
+}
+
+output "role_arn" {
+  description = "The function's role, for grants in Lake Formation (DESCRIBE on the domain's databases)."
+  value       = aws_iam_role.this.arn
+}
+
+output "metric_namespace" {
+  description = "The namespace of the products' metrics; their dimensions are domain, and domain with product."
+  value       = "Cordata/Freshness"
+}
