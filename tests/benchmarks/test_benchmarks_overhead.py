@@ -142,7 +142,7 @@ def test_the_benchmark_runs_from_its_command_and_leaves_nothing_running(tmp_path
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "20,000 rows, 1 pairs" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("sandbox   down")
+    assert "\nsandbox   down (adapter and aws stopped)\n" in done.stdout
     runs = json.loads(figures.read_text("utf-8"))
     assert [run["side"] for run in runs] == [HANDWRITTEN, EXECUTOR]
     assert all(run["seconds"] > 1 for run in runs)
