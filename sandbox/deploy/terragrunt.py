@@ -1,8 +1,10 @@
 """A unit of the live configuration as the root module that Terragrunt would make of its `terragrunt.hcl`.
 
 Terragrunt itself is not to be had here. What our live files use of it is resolved, and anything else is an error:
-`include` of root.hcl with its `remote_state` and `generate` blocks, `terraform.source`, `dependency` outputs, `inputs`,
-`locals`, and the functions get_repo_root, find_in_parent_folders, read_terragrunt_config and path_relative_to_include.
+`include` of root.hcl with its `remote_state` and `generate` blocks, `include` of further files whose `terraform`,
+`dependency` and `inputs` a unit adds to or replaces one by one, `terraform.source`, `dependency` outputs, `inputs`,
+`locals`, and the functions get_repo_root, get_terragrunt_dir (the unit's own folder, in an included file too),
+find_in_parent_folders, read_terragrunt_config and path_relative_to_include (in root.hcl).
 Terraform evaluates every expression, so a file that is wrong for it is wrong here.
 """
 
@@ -10,16 +12,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sandbox.deploy.terraform import Workspace
 
-__all__ = ["Unit", "UnsupportedTerragrunt", "in_order", "units"]
+__all__ = ["Unit", "UnsupportedTerragrunt", "in_order", "literals", "units"]
 
 _KNOWN = {"include", "locals", "terraform", "dependency", "inputs", "remote_state", "generate"}
+_INCLUDED = {"locals", "terraform", "dependency", "inputs"}
+_ROOT = "root.hcl"
+_PARENT = re.compile(r'\$\{find_in_parent_folders\("(?P<file>[\w.-]+)"\)\}')
 _READ = re.compile(r'read_terragrunt_config\(find_in_parent_folders\("(?P<file>[\w.-]+)"\)\)\.locals')
 _FUNCTIONS = re.compile(
     r"\b(?P<name>get_\w+|find_in_parent_folders|read_terragrunt_config|path_relative_\w+|run_cmd)\("
@@ -47,7 +52,28 @@ class Unit:
 
     @property
     def document(self) -> dict[str, Any]:
-        return _parsed(self.folder / "terragrunt.hcl")
+        """What the unit says, with what it includes besides root.hcl; raises UnsupportedTerragrunt."""
+        own = _parsed(self.folder / "terragrunt.hcl")
+        _refuse_unknown(own, self.name, _KNOWN)
+        included = []
+        for file in (self._included(each) for block in own.get("include", []) for each in block.values()):
+            if file.name != _ROOT:
+                included.append(_parsed(file))
+                _refuse_unknown(included[-1], file.name, _INCLUDED)
+        return _merged(self.name, [*included, own])
+
+    def above(self, file: str) -> Path:
+        """find_in_parent_folders: the nearest such file above the unit."""
+        for folder in self.folder.parents:
+            if (folder / file).is_file():
+                return folder / file
+        raise UnsupportedTerragrunt(f"{self.name}: no {file} in any folder above")
+
+    def _included(self, block: Mapping[str, Any]) -> Path:
+        match = _PARENT.fullmatch(block["path"])
+        if match is None or set(block) - {"path", "__is_block__", "__comments__"}:
+            raise UnsupportedTerragrunt(f"{self.name}: an include other than of find_in_parent_folders(…), by its path")
+        return self.above(match["file"])
 
     @property
     def dependencies(self) -> dict[str, Path]:
@@ -100,7 +126,7 @@ class _Resolved:
             values |= self.values({key: value for key, value in block.items() if not key.startswith("__")})
         read = set(_READ.findall(json.dumps(list(blocks)).replace('\\"', '"')))
         for file in read:
-            values[_config(file)] = self.values(_parsed(self._parent(file))["locals"][0])
+            values[_config(file)] = self.values(_parsed(self.unit.above(file))["locals"][0])
         return values
 
     def values(self, value: Any) -> Any:
@@ -113,8 +139,8 @@ class _Resolved:
 
     def shared(self, data: Path) -> dict[str, Any]:
         """root.hcl's backend configuration and provider file, as they come out for this unit."""
-        root = _parsed(self._parent("root.hcl"))
-        _refuse_unknown(root, "root.hcl")
+        root = _parsed(self.unit.above(_ROOT))
+        _refuse_unknown(root, _ROOT, _KNOWN - _INCLUDED | {"locals"})
         [state] = root["remote_state"]
         [generated] = [block['"provider"'] for block in root["generate"]]
         folder = data / "root"
@@ -134,23 +160,17 @@ class _Resolved:
         text = text.replace("path_relative_to_include()", json.dumps(self.unit.name))
         text = text.replace("${get_repo_root()}", str(self.unit.repository))
         text = text.replace("get_repo_root()", json.dumps(str(self.unit.repository)))
+        text = text.replace("get_terragrunt_dir()", json.dumps(str(self.unit.folder)))
         if "${" in text and (unknown := _FUNCTIONS.search(text)):
             raise UnsupportedTerragrunt(f"{self.unit.name}: {unknown['name']} in {text}")
         return text
-
-    def _parent(self, file: str) -> Path:
-        """find_in_parent_folders: the nearest such file above the unit."""
-        for folder in self.unit.folder.parents:
-            if (folder / file).is_file():
-                return folder / file
-        raise UnsupportedTerragrunt(f"{self.unit.name}: no {file} in any folder above")
 
 
 def units(repository: Path) -> list[Unit]:
     """Every unit of the live configuration, checked to use nothing that is not resolved."""
     found = [Unit(repository, path.parent) for path in sorted((repository / "terraform/live").rglob("terragrunt.hcl"))]
     for unit in found:
-        _refuse_unknown(unit.document, unit.name)
+        _ = unit.document
     return found
 
 
@@ -167,6 +187,20 @@ def in_order(found: Iterable[Unit]) -> list[Unit]:
     return list(ordered.values())
 
 
+def literals(path: Path) -> dict[str, Any]:
+    """The locals of a file that has no expressions in them, such as env.hcl."""
+
+    def literal(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {_plain(key): literal(each) for key, each in value.items() if not key.startswith("__")}
+        if isinstance(value, list):
+            return [literal(each) for each in value]
+        return _plain(value) if isinstance(value, str) else value
+
+    found: dict[str, Any] = literal(_parsed(path)["locals"][0])
+    return found
+
+
 def _parsed(path: Path) -> dict[str, Any]:
     import hcl2
 
@@ -175,9 +209,25 @@ def _parsed(path: Path) -> dict[str, Any]:
     return document
 
 
-def _refuse_unknown(document: Mapping[str, Any], name: str) -> None:
-    if unknown := {key for key in document if not key.startswith("__")} - _KNOWN:
+def _refuse_unknown(document: Mapping[str, Any], name: str, known: Collection[str]) -> None:
+    if unknown := {key for key in document if not key.startswith("__")} - set(known):
         raise UnsupportedTerragrunt(f"{name}: {', '.join(sorted(unknown))}")
+
+
+def _merged(name: str, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Terragrunt's shallow merge: of two that define one thing, the later counts; but locals are each file's own."""
+    merged: dict[str, Any] = {"locals": [], "dependency": [], "inputs": {}}
+    for document in documents:
+        ours = {key for block in merged["locals"] for key in block if not key.startswith("__")}
+        theirs = document.get("locals", [])
+        if twice := ours & {key for block in theirs for key in block}:
+            raise UnsupportedTerragrunt(f"{name}: local {', '.join(sorted(twice))} is also an included file's")
+        merged |= {key: value for key, value in document.items() if key not in merged}
+        merged |= {key: document[key] for key in ("terraform",) if key in document}
+        merged["locals"] += theirs
+        merged["dependency"] += document.get("dependency", [])
+        merged["inputs"] |= document.get("inputs", {})
+    return merged
 
 
 def _plain(text: str) -> str:

@@ -30,6 +30,8 @@ def test_every_account_has_its_units(by_name: dict[str, Unit]) -> None:
         "prod/automation/orchestrator_role",
         *(f"prod/domains/{domain}" for domain in ("fraud", "policy", "finance")),
         *(f"prod/domains/{domain}/scheduler" for domain in ("fraud", "policy", "finance")),
+        "prod/domains/fraud/shares",
+        "prod/domains/finance/links",
     }
 
 
@@ -37,6 +39,8 @@ def test_a_unit_comes_after_what_it_reads(by_name: dict[str, Unit]) -> None:
     order = [unit.name for unit in in_order(by_name.values())]
     assert order.index("prod/governance/lineage_adapter") < order.index("prod/domains/fraud")
     assert order.index("prod/domains/fraud") < order.index("prod/domains/fraud/scheduler")
+    shared, linked = order.index("prod/domains/fraud/shares"), order.index("prod/domains/finance/links")
+    assert shared < linked < order.index("prod/domains/finance")
 
 
 def test_governance_knows_the_jobs_that_the_domains_declare(by_name: dict[str, Unit], tmp_path: Path) -> None:
@@ -65,6 +69,29 @@ def test_every_descriptor_of_the_samples_is_deployed_once(by_name: dict[str, Uni
     ]
     there = [path.relative_to(Path.cwd()).as_posix() for path in Path.cwd().glob("domains/*/pipelines/*.yml")]
     assert sorted(deployed) == sorted(there)
+
+
+def test_a_unit_has_what_it_includes_and_its_own_counts_before_that(
+    by_name: dict[str, Unit], terraform_tree: Path, tmp_path: Path
+) -> None:
+    unit = by_name["prod/domains/fraud"]
+    copy_of(terraform_tree, tmp_path / "terraform")
+    own = tmp_path / "terraform" / "live" / unit.name / "terragrunt.hcl"
+    own.write_text(own.read_text().replace("inputs = {", 'inputs = {\n  bucket_name = "mine"'))
+    document = Unit(tmp_path, own.parent).document
+    assert document["inputs"]["bucket_name"] == '"mine"'
+    assert document["inputs"]["executor_version"] == unit.document["inputs"]["executor_version"]
+    assert set(unit.dependencies) == {"artefact", "policy", "adapter"}
+    assert {folder.name for folder in unit.dependencies.values()} == {"executor_artefact", "policy", "lineage_adapter"}
+    assert unit.module.name == "transform_jobs"
+
+
+def test_a_local_of_an_included_file_is_not_defined_twice(terraform_tree: Path, tmp_path: Path) -> None:
+    copy_of(terraform_tree, tmp_path / "terraform")
+    own = tmp_path / "terraform" / "live" / "prod" / "domains" / "fraud" / "terragrunt.hcl"
+    own.write_text(own.read_text() + '\nlocals {\n  domain = "other"\n}\n')
+    with pytest.raises(UnsupportedTerragrunt, match=r"prod/domains/fraud: local domain is also an included file's"):
+        _ = Unit(tmp_path, own.parent).document
 
 
 def test_a_units_state_and_account_follow_its_folder(by_name: dict[str, Unit], tmp_path: Path) -> None:
@@ -116,5 +143,8 @@ def test_all_units_are_applied_and_a_second_plan_finds_nothing(aws: Aws, terrafo
 
 def source(glue: Any, database: str, table: str) -> None:
     glue.create_database(DatabaseInput={"Name": database})
-    storage = {"Location": f"s3://cordata-{database}/{table}/", "Columns": [{"Name": "id", "Type": "string"}]}
+    storage = {
+        "Location": f"s3://cordata-{database.replace('_', '-')}/{table}/",
+        "Columns": [{"Name": "id", "Type": "string"}],
+    }
     glue.create_table(DatabaseName=database, TableInput={"Name": table, "StorageDescriptor": storage})

@@ -4,24 +4,8 @@ include "root" {
   path = find_in_parent_folders("root.hcl")
 }
 
-locals {
-  env = read_terragrunt_config(find_in_parent_folders("env.hcl")).locals
-}
-
-terraform {
-  source = "${get_repo_root()}/terraform/modules//transform_jobs"
-}
-
-dependency "artefact" {
-  config_path = "../../platform/executor_artefact"
-}
-
-dependency "policy" {
-  config_path = "../../governance/policy"
-}
-
-dependency "adapter" {
-  config_path = "../../governance/lineage_adapter"
+include "jobs" {
+  path = find_in_parent_folders("transform_jobs.hcl")
 }
 
 inputs = {
@@ -32,17 +16,4 @@ inputs = {
       openlineage_enabled = true # attaches the openlineage-spark plugin
     },
   ]
-
-  domain           = "fraud"
-  bucket_name      = local.env.domains.fraud.bucket
-  executor_version = local.env.executor_version
-  applied_from     = "terraform/live/prod/domains/fraud"
-  repository_root  = get_repo_root()
-
-  artefact_location        = dependency.artefact.outputs.location
-  governance_catalog_id    = dependency.policy.outputs.catalog_id
-  lineage_url              = dependency.adapter.outputs.lineage_url
-  lineage_invoker_role_arn = dependency.adapter.outputs.invoker_role_arns["fraud"]
-  closer_role_arn          = dependency.adapter.outputs.closer_role_arns["fraud"]
-  governance_event_bus_arn = dependency.adapter.outputs.event_bus_arn
 }

@@ -14,8 +14,8 @@ terraform {
 
 inputs = {
   datazone_domain_id  = local.env.datazone_domain_id
-  adapter_zip         = "${get_repo_root()}/build/artefact/lineage-adapter.zip"
-  executor_zip        = "${get_repo_root()}/build/artefact/pipeline_runtime-${local.env.executor_version}.zip"
+  adapter_zip         = "${get_repo_root()}/dist/lineage-adapter.zip"
+  executor_zip        = "${get_repo_root()}/dist/artefact/pipeline_runtime-${local.env.executor_version}.zip"
   payload_bucket_name = "cordata-lineage-payloads-${local.env.name}"
 
   domains = {

@@ -1,0 +1,20 @@
+# What the domains' schedulers share: each starts the jobs of the domain in whose folder it lies.
+
+locals {
+  env    = read_terragrunt_config(find_in_parent_folders("env.hcl")).locals
+  domain = basename(dirname(get_terragrunt_dir()))
+}
+
+terraform {
+  source = "${get_repo_root()}/terraform/modules//scheduler_role"
+}
+
+dependency "jobs" {
+  config_path = ".."
+}
+
+inputs = {
+  domain                   = local.domain
+  scheduler_principal_arns = ["arn:aws:iam::${local.env.accounts.automation}:role/cordata-orchestrator"]
+  job_names                = dependency.jobs.outputs.job_names
+}
