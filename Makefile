@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish glue-run test test-full kill-trials benchmark check lint types setup qedro lock clean
+.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full kill-trials benchmark check lint types setup qedro lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -50,6 +50,9 @@ adapter: setup ## Build the zip of the lineage adapter's Lambda functions
 
 publish: setup ## Put the release under DESTINATION=s3://bucket/prefix; never over another
 	@$(PY) -m artefact publish $(or $(DESTINATION),$(error set DESTINATION=s3://bucket/prefix))
+
+deploy-local: setup ## Deploy terraform/live to a stand-in of its own; ALLOW_DIRTY=1 where the checkout is no commit
+	@$(PY) -m sandbox.deploy.local up $(if $(ALLOW_DIRTY),--allow-dirty)
 
 glue-run: setup ## Run a deployed job here, as Glue would: JOB=<name>, ACCOUNT=<12 digits> where it is another's
 	@$(PY) -m sandbox.glue_run $(or $(JOB),$(error set JOB=<name>)) $(if $(ACCOUNT),--account $(ACCOUNT))

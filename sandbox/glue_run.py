@@ -2,10 +2,11 @@
 
     python -m sandbox.glue_run transactions_scored_daily [--account 111122223333] [--argument=--run-id=…]…
 
-The definition is what Glue's API returns, as Terraform left it. Script, executor, wheels, JARs and the synced copy
-come from S3; nothing of this checkout is run. Of Glue's image, Python, Spark and Spark's own JARs are this
-environment's. The job run is recorded with its state, and the closer gets the event that EventBridge would send.
-Ends with the job's own exit code.
+Where AWS is not in the environment, it is the stand-in that `make deploy-local` deployed to, and the account is the one
+of its domains that has the job. The definition is what Glue's API returns, as Terraform left it. Script, executor,
+wheels, JARs and the synced copy come from S3; nothing of this checkout is run. Of Glue's image, Python, Spark and
+Spark's own JARs are this environment's. The job run is recorded with its state, and the closer gets the event that
+EventBridge would send. Ends with the job's own exit code.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from typing import Any
 from pipeline_runtime.errors import ConfigurationError
 from pipeline_runtime.glue.received import ReceivedJob, received
 from pipeline_runtime.job_run_ids import run_id_in
+from sandbox.deploy.lookup import FOLDER, account_of, job_names, settings_of
 from sandbox.errors import SandboxError
 from sandbox.glue_image import check_engine, image_jars, install_modules
 from sandbox.spark_conf import LOCAL, write_conf
-from sandbox.submit import environment
 
 __all__ = ["main"]
 
@@ -65,7 +66,7 @@ def run_job(name: str, arguments: Mapping[str, str]) -> int:
     try:
         definition = glue.get_job(JobName=name)["Job"]
     except glue.exceptions.EntityNotFoundException:
-        raise SandboxError(f"Glue has no job {name}; it has: {', '.join(_job_names(glue)) or 'none'}") from None
+        raise SandboxError(f"Glue has no job {name}; it has: {', '.join(job_names(glue)) or 'none'}") from None
     job = received(definition, arguments)
     check_engine(job.engine)
     role = boto3.client("sts").assume_role(RoleArn=definition["Role"], RoleSessionName="glue")["Credentials"]
@@ -85,6 +86,7 @@ def run_job(name: str, arguments: Mapping[str, str]) -> int:
         _record(run, state, message)
         _say("job run", f"{state}{f': {message}' if message else ''}")
         _tell_closer(run, state, message)
+        _say("DataZone", ", ".join(_accepted(run)) or "has no event of this run")
     return code
 
 
@@ -164,6 +166,13 @@ def _record(run: JobRun, state: str, message: str | None) -> None:
     urllib.request.urlopen(request, timeout=10).close()
 
 
+def _accepted(run: JobRun) -> list[str]:
+    """The kinds of the run's own events that DataZone's stand-in has accepted, in order."""
+    with urllib.request.urlopen(f"{os.environ['AWS_ENDPOINT_URL']}/fake/events", timeout=10) as answer:
+        bodies = [json.loads(event["body"]) for event in json.load(answer)]
+    return [body["eventType"] for body in bodies if body["run"]["runId"] == run.run_id]
+
+
 def _tell_closer(run: JobRun, state: str, message: str | None) -> None:
     """Sends what EventBridge would send, to the closer's handler in a process of its own."""
     event = {
@@ -228,11 +237,6 @@ def _as_variables(credentials: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _job_names(glue: Any) -> list[str]:
-    pages = glue.get_paginator("get_jobs").paginate()
-    return sorted(job["Name"] for page in pages for job in page["Jobs"])
-
-
 def _say(subject: str, message: str) -> None:
     print(f"{subject:<9} {message}", flush=True)
 
@@ -247,17 +251,19 @@ def _argument(text: str) -> tuple[str, str]:
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox.glue_run", description="A deployed Glue job, here.")
     parser.add_argument("job", help="the job's name")
-    parser.add_argument("--account", help="the account that the job is in; 12 digits [the environment's]")
+    parser.add_argument("--account", help="the account that the job is in; 12 digits [the one that has it]")
     parser.add_argument("--argument", action="append", type=_argument, default=[], help="the run's own: --key=value")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the deployment [.sandbox/deployed]")
     options = parser.parse_args(argv)
-    if "AWS_ENDPOINT_URL" not in os.environ:
-        os.environ.update(environment())
-    if options.account:
-        os.environ.update(AWS_ACCESS_KEY_ID=options.account, AWS_SECRET_ACCESS_KEY="sandbox")
-        os.environ.pop("AWS_SESSION_TOKEN", None)
-    os.environ.setdefault("AWS_REGION", os.environ.get("AWS_DEFAULT_REGION", "eu-central-1"))
-    os.environ.setdefault("AWS_DEFAULT_REGION", os.environ["AWS_REGION"])
     try:
+        if "AWS_ENDPOINT_URL" not in os.environ:
+            os.environ.update(settings_of(options.folder))
+            options.account = options.account or account_of(options.job, options.folder)
+        if options.account:
+            os.environ.update(AWS_ACCESS_KEY_ID=options.account, AWS_SECRET_ACCESS_KEY="sandbox")
+            os.environ.pop("AWS_SESSION_TOKEN", None)
+        os.environ.setdefault("AWS_REGION", os.environ.get("AWS_DEFAULT_REGION", "eu-central-1"))
+        os.environ.setdefault("AWS_DEFAULT_REGION", os.environ["AWS_REGION"])
         return run_job(options.job, dict(options.argument))
     except (SandboxError, ConfigurationError) as error:
         print(f"sandbox: {error}", file=sys.stderr)

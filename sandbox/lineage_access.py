@@ -41,10 +41,12 @@ def adapter_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def provide(environ: MutableMapping[str, str] | None = None) -> None:
-    """Makes the queue, the bucket and the secret that the variables name, where they are not there."""
+    """Makes the sandbox's queue, bucket and secret, where they are not there. Those of a deployment Terraform makes."""
     import boto3
 
     environ = os.environ if environ is None else environ
+    if environ.get("LINEAGE_KEYS_SECRET", SECRET) != SECRET:
+        return
     client: Any = boto3.client
     client("sqs").create_queue(QueueName=QUEUE, Attributes={"MessageRetentionPeriod": str(14 * 24 * 3600)})
     s3, secrets = client("s3"), client("secretsmanager")

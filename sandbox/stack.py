@@ -102,7 +102,10 @@ class Stack:
             self._seed_claims()
 
     def down(self) -> None:
-        """Stops the servers and removes the folder."""
+        """Stops the servers and removes the folder, with what is deployed below it."""
+        from sandbox.deploy.local import Deployment
+
+        Deployment(ROOT, self.folder / "deployed").down()
         stopped = [server.name for server in (self.adapter, self.aws) if server.stop()]
         shutil.rmtree(self.folder, ignore_errors=True)
         _say("sandbox", f"down ({' and '.join(stopped)} stopped)" if stopped else "was not up")

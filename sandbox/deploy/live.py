@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,13 @@ class Live:
     def units(self) -> list[Unit]:
         return in_order(units(self.repository))
 
-    def apply(self) -> None:
-        for unit in self.units():
+    def apply(self, chosen: Iterable[Unit] | None = None) -> None:
+        """Applies the chosen units, all by default, in this order. Raises TerraformFailed."""
+        for unit in self.units() if chosen is None else chosen:
             workspace = self._workspace(unit)
-            self.say(f"apply     {unit.name}")
+            began = time.monotonic()
             workspace.apply()
+            self.say(f"apply     {unit.name}, {time.monotonic() - began:.0f} s")
             self.outputs[unit.folder] = workspace.outputs()
 
     def changes(self) -> dict[str, list[Change]]:

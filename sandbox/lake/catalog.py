@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,21 +45,21 @@ _INPUT_KEYS = frozenset(
 )
 
 
-def create_buckets(s3: S3Client) -> None:
-    """The domains' buckets, where they do not exist yet."""
+def create_buckets(s3: S3Client, databases: Iterable[str] = tuple(BUCKETS)) -> None:
+    """These databases' buckets, where they do not exist yet."""
     region = cast("BucketLocationConstraintType", REGION)
-    for bucket in BUCKETS.values():
+    for bucket in (BUCKETS[database] for database in databases):
         with suppress(s3.exceptions.BucketAlreadyExists, s3.exceptions.BucketAlreadyOwnedByYou):
             s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": region})
 
 
-def create_databases(glue: GlueClient) -> None:
-    """The domains' databases, where they do not exist yet; each lies in its own bucket."""
+def create_databases(glue: GlueClient, databases: Iterable[str] = tuple(BUCKETS)) -> None:
+    """These databases, where they do not exist yet; each lies in its own bucket."""
     pages = glue.get_paginator("get_databases").paginate()
     existing = {database["Name"] for page in pages for database in page["DatabaseList"]}
-    for database, bucket in BUCKETS.items():
+    for database in databases:
         if database not in existing:
-            glue.create_database(DatabaseInput={"Name": database, "LocationUri": f"s3://{bucket}/"})
+            glue.create_database(DatabaseInput={"Name": database, "LocationUri": f"s3://{BUCKETS[database]}/"})
 
 
 def create_ontology(lakeformation: LakeFormationClient) -> None:

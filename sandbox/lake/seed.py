@@ -1,6 +1,6 @@
 """Builds the card transactions of the sample lake in the account that the environment names, and its catalog.
 
-    python -m sandbox.lake.seed [--rows 20000] [--drift-scores] [--drift-schema]
+    python -m sandbox.lake.seed [--rows 20000] [--drift-scores] [--drift-schema] [--prepared]
 
 A lake that is there already, with the same rows, is left alone. Claims need no engine: `sandbox.lake.policy`.
 """
@@ -59,14 +59,16 @@ def prepare_catalog() -> None:
     create_ontology(_client("lakeformation"))
 
 
-def seed(jars: Path, rows: int = ROWS, *, drift_scores: bool = False) -> bool:
+def seed(jars: Path, rows: int = ROWS, *, drift_scores: bool = False, prepared: bool = False) -> bool:
     """The catalog and `rows` transactions; False where they were there already.
 
+    `prepared` says that buckets and databases are there already, and the ontology is not this account's to make.
     Starts Spark in this process for as long as it takes.
     """
     glue = _client("glue")
     wanted = f"rows={rows} scores={'drifted' if drift_scores else 'clean'}"
-    prepare_catalog()
+    if not prepared:
+        prepare_catalog()
     table = source_table(glue)
     if table is not None:
         if table["Parameters"].get(_SEEDED) == wanted:
@@ -132,12 +134,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=ROWS, help=f"transactions, settled or not [{ROWS}]")
     parser.add_argument("--drift-scores", action="store_true", help="amounts that shift the scores off their baseline")
     parser.add_argument("--drift-schema", action="store_true", help="publish the release that adds a column")
+    parser.add_argument("--prepared", action="store_true", help="buckets and databases are there already")
     parser.add_argument("--jars", type=Path, default=Path(".cache/jars/glue-5.1"), help="folder of the engine's JARs")
     arguments = parser.parse_args(argv)
 
     try:
         require_stand_in()
-        seed(arguments.jars, arguments.rows, drift_scores=arguments.drift_scores)
+        seed(arguments.jars, arguments.rows, drift_scores=arguments.drift_scores, prepared=arguments.prepared)
         if arguments.drift_schema:
             publish_drift(_client("glue"), _client("s3"))
     except SandboxError as error:
