@@ -75,6 +75,25 @@ def copy_of(folder: Path, into: Path) -> Path:
     return Path(shutil.copytree(folder, into, ignore=shutil.ignore_patterns(".terraform*", "terraform.tfstate*")))
 
 
+def _access_logs(endpoint: str, account: str, region: Any) -> None:
+    import boto3
+
+    s3 = boto3.client(
+        "s3", endpoint_url=endpoint, region_name=region, aws_access_key_id=account, aws_secret_access_key="testing"
+    )
+    name = f"cordata-access-logs-{account}"
+    if name in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
+        return
+    s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": region})
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"Service": "logging.s3.amazonaws.com"},
+        "Action": "s3:PutObject",
+        "Resource": f"arn:aws:s3:::{name}/*",
+    }
+    s3.put_bucket_policy(Bucket=name, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}))
+
+
 @dataclass(frozen=True)
 class Workspace:
     """One root module or module under test, in a folder that may be written to."""
@@ -113,7 +132,11 @@ class Workspace:
         return self
 
     def use(self, endpoint: str, account: str, region: str = "eu-central-1") -> None:
-        """Points the root module's AWS provider at the stand-in, as the deployer of one account."""
+        """Points the root module's AWS provider at the stand-in, as the deployer of one account.
+
+        The account is one of an organisation: it has the bucket that S3 writes access logs to.
+        """
+        _access_logs(endpoint, account, region)
         provider = {
             "region": region,
             "access_key": account,
@@ -138,13 +161,18 @@ class Workspace:
     def changes(self, **variables: Any) -> list[Change]:
         """What applying again would change; nothing, where the configuration is what is there."""
         self._given(variables)
-        self("plan", "-out=changes.tfplan", "-no-color")
+        if self("plan", "-out=changes.tfplan", "-detailed-exitcode", "-no-color", expected=(0, 2)).returncode == 0:
+            return []
         shown = json.loads(self("show", "-json", "changes.tfplan").stdout)
         return [
             Change(each["address"], tuple(each["change"]["actions"]))
             for each in shown.get("resource_changes", [])
             if each["mode"] == "managed" and each["change"]["actions"] != ["no-op"]
         ]
+
+    def apply_planned(self) -> None:
+        """Applies the changes that were planned last, and no others."""
+        self("apply", "-auto-approve", "-no-color", "changes.tfplan")
 
     def outputs(self) -> dict[str, Any]:
         return {name: output["value"] for name, output in json.loads(self("output", "-json").stdout).items()}

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sandbox.deploy.terraform import ROOT, Workspace, copy_of
+from tests.conftest import Aws
+from tests.servers import free_port, wait_until_up
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,6 +24,20 @@ def terraform_is_there() -> None:
         if os.environ.get("CI"):
             pytest.fail(line)
         pytest.skip(line)
+
+
+@pytest.fixture(scope="session")
+def replicating() -> Iterator[Aws]:
+    """A stand-in whose DMS Terraform can work with."""
+    port = free_port()
+    command = [sys.executable, "-m", "sandbox.fakes.dms", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until_up(f"http://127.0.0.1:{port}/moto-api/data.json", process)
+        yield Aws(f"http://127.0.0.1:{port}")
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
 @pytest.fixture(scope="session")

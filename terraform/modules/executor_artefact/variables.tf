@@ -29,6 +29,12 @@ variable "publisher_arns" {
   }
 }
 
+variable "access_log_bucket" {
+  description = "The bucket that S3 writes this bucket's access log to, under this bucket's name; null writes none, for accounts whose CloudTrail records reads and writes of objects."
+  type        = string
+  default     = null
+}
+
 variable "force_destroy" {
   description = "Whether destroying the module deletes published versions as well. For examples only."
   type        = bool

@@ -96,3 +96,23 @@ resource "aws_iam_role_policy" "registration" {
   role   = aws_iam_role.registration.id
   policy = data.aws_iam_policy_document.registration.json
 }
+
+data "aws_iam_policy_document" "bucket" {
+  statement {
+    sid       = "OnlyEncryptedTransport"
+    effect    = "Deny"
+    actions   = ["s3:*"]
+    resources = [aws_s3_bucket.landing.arn, "${aws_s3_bucket.landing.arn}/*"]
+
+    principals {
+      type        = "*"
+      identifiers = ["*"]
+    }
+
+    condition {
+      test     = "Bool"
+      variable = "aws:SecureTransport"
+      values   = ["false"]
+    }
+  }
+}

@@ -1,3 +1,5 @@
+data "aws_caller_identity" "this" {}
+
 locals {
   selections = [
     for index, name in sort(keys(var.tables)) : {
@@ -25,6 +27,8 @@ locals {
 }
 
 resource "aws_s3_bucket" "landing" {
+  #checkov:skip=CKV2_AWS_62:The scheduler starts what reads a batch; nothing reacts to single files.
+  #checkov:skip=CKV_AWS_144:Rows stay in the region that their residency tag names; the source system can land them again.
   bucket        = var.landing_bucket_name
   force_destroy = var.force_destroy
 }
@@ -57,6 +61,21 @@ resource "aws_s3_bucket_public_access_block" "landing" {
   block_public_policy     = true
   ignore_public_acls      = true
   restrict_public_buckets = true
+}
+
+resource "aws_s3_bucket_policy" "landing" {
+  bucket = aws_s3_bucket.landing.id
+  policy = data.aws_iam_policy_document.bucket.json
+
+  depends_on = [aws_s3_bucket_public_access_block.landing]
+}
+
+resource "aws_s3_bucket_logging" "landing" {
+  count = var.access_log_bucket == null ? 0 : 1
+
+  bucket        = aws_s3_bucket.landing.id
+  target_bucket = var.access_log_bucket
+  target_prefix = "${aws_s3_bucket.landing.id}/"
 }
 
 resource "aws_s3_bucket_lifecycle_configuration" "landing" {
@@ -140,7 +159,11 @@ resource "aws_lakeformation_resource" "landing" {
 resource "aws_lakeformation_resource_lf_tag" "this" {
   for_each = merge([for name, table in var.tables : { for key, value in table.lf_tags : "${name}/${key}" => { table = name, key = key, value = value } }]...)
 
+  # The provider does not send the tag's own catalog: the request's counts for the tag, the table's for the table.
+  catalog_id = var.governance_catalog_id
+
   table {
+    catalog_id    = data.aws_caller_identity.this.account_id
     database_name = aws_glue_catalog_database.this.name
     name          = aws_glue_catalog_table.this[each.value.table].name
   }

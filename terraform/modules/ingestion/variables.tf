@@ -151,6 +151,12 @@ variable "governance_catalog_id" {
   }
 }
 
+variable "access_log_bucket" {
+  description = "The bucket that S3 writes this bucket's access log to, under this bucket's name; null writes none, for accounts whose CloudTrail records reads and writes of objects."
+  type        = string
+  default     = null
+}
+
 variable "force_destroy" {
   description = "Whether destroying the module deletes landed files as well. For examples only."
   type        = bool

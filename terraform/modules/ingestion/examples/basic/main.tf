@@ -19,5 +19,8 @@ module "ingestion" {
     secret_arn    = "arn:aws:secretsmanager:eu-central-1:555566667777:secret:claims-reader-AbCdEf"
   }
 
+  access_log_bucket = "cordata-access-logs-555566667777"
+  force_destroy     = true
+
   tables = var.tables
 }
