@@ -28,6 +28,8 @@ locals {
   target_places  = { for name, target in local.targets : name => regex(local.place, target.location) }
   artefact_place = regex(local.place, local.artefact)
 
+  working_folders = { iceberg = ["audits"], parquet = ["journals", "superseded"] }
+
   s3 = "arn:${data.aws_partition.this.partition}:s3:::"
 }
 
@@ -70,7 +72,7 @@ data "aws_iam_policy_document" "job" {
 
   statement {
     sid     = "SourceInTheCatalog"
-    actions = ["glue:GetDatabase", "glue:GetTable", "glue:GetTableVersion", "glue:GetTableVersions", "glue:GetPartition", "glue:GetPartitions", "glue:BatchGetPartition"]
+    actions = ["glue:GetDatabase", "glue:GetTable", "glue:GetTableVersion", "glue:GetPartitions"]
     resources = flatten([for source in local.catalog_sources[each.key] : [
       "${local.catalog}:${source.account}:catalog",
       "${local.catalog}:${source.account}:database/${source.database}",
@@ -80,16 +82,36 @@ data "aws_iam_policy_document" "job" {
 
   statement {
     sid = "TargetInTheCatalog"
-    actions = [
-      "glue:GetDatabase", "glue:GetTable", "glue:GetTables", "glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable",
-      "glue:GetPartition", "glue:GetPartitions", "glue:BatchGetPartition", "glue:CreatePartition", "glue:UpdatePartition", "glue:DeletePartition",
-      "glue:BatchCreatePartition", "glue:BatchUpdatePartition", "glue:BatchDeletePartition",
-    ]
+    actions = concat(["glue:GetDatabase", "glue:GetTable", "glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable"], local.targets[each.key].kind == "parquet" ? [
+      "glue:GetPartitions", "glue:BatchGetPartition", "glue:BatchCreatePartition", "glue:BatchUpdatePartition", "glue:BatchDeletePartition",
+    ] : [])
     resources = [
       "${local.catalog}:${local.account}:catalog",
       "${local.catalog}:${local.account}:database/${local.targets[each.key].database}",
       "${local.catalog}:${local.account}:table/${local.targets[each.key].database}/${local.targets[each.key].table}",
       "${local.catalog}:${local.account}:table/${local.targets[each.key].database}/${local.targets[each.key].table}__quarantine",
+    ]
+  }
+
+  # Before it looks into a table, Iceberg asks the catalog whether its branch or its metadata is a table of that name.
+  dynamic "statement" {
+    for_each = local.targets[each.key].kind == "iceberg" ? ["${local.catalog}:${local.account}:table/${local.targets[each.key].database}"] : []
+
+    content {
+      sid       = "InsideTheTarget"
+      actions   = ["glue:GetTable"]
+      resources = ["${statement.value}/branch_audit_*", "${statement.value}/entries"]
+    }
+  }
+
+  # A target's location must hold no other table. What else the account's databases hold, the role does not see.
+  statement {
+    sid     = "Neighbours"
+    actions = ["glue:GetDatabases", "glue:GetTables"]
+    resources = [
+      "${local.catalog}:${local.account}:catalog",
+      "${local.catalog}:${local.account}:database/*",
+      "${local.catalog}:${local.account}:table/${local.targets[each.key].database}/*",
     ]
   }
 
@@ -164,9 +186,9 @@ data "aws_iam_policy_document" "job" {
 
   statement {
     sid = "WorkingState"
-    # Events are never deleted; journals of publishes are, when they are settled.
+    # Events are never deleted; what a publish notes down for the next one is, when it is settled.
     actions   = ["s3:DeleteObject"]
-    resources = [for folder in ["journals", "superseded", "audits", "outbox"] : "${aws_s3_bucket.this.arn}/evidence/${folder}/*"]
+    resources = [for folder in lookup(local.working_folders, local.targets[each.key].kind, []) : "${aws_s3_bucket.this.arn}/evidence/${folder}/*"]
   }
 
   statement {
@@ -184,8 +206,19 @@ data "aws_iam_policy_document" "job" {
   statement {
     sid = "Tags"
     # Lake Formation has no resources in IAM; what a role may tag is granted in Lake Formation.
-    actions   = ["lakeformation:GetDataAccess", "lakeformation:GetResourceLFTags", "lakeformation:AddLFTagsToResource", "lakeformation:RemoveLFTagsFromResource", "lakeformation:ListLFTags", "lakeformation:GetLFTag"]
+    actions   = ["lakeformation:GetResourceLFTags", "lakeformation:AddLFTagsToResource", "lakeformation:RemoveLFTagsFromResource", "lakeformation:ListLFTags"]
     resources = ["*"]
+  }
+
+  # Where Lake Formation hands out the data of registered locations, it decides by its own grants.
+  dynamic "statement" {
+    for_each = length(var.registered_locations) > 0 ? [1] : []
+
+    content {
+      sid       = "RegisteredData"
+      actions   = ["lakeformation:GetDataAccess"]
+      resources = ["*"]
+    }
   }
 
   statement {
@@ -416,6 +449,16 @@ data "aws_iam_policy_document" "closer" {
       test     = "StringLike"
       variable = "s3:prefix"
       values   = ["evidence/*"]
+    }
+  }
+
+  dynamic "statement" {
+    for_each = length(var.kms_key_arns) > 0 ? [1] : []
+
+    content {
+      sid       = "Keys"
+      actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+      resources = var.kms_key_arns
     }
   }
 }

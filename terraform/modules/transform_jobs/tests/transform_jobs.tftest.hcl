@@ -144,8 +144,16 @@ run "a_role_reaches_what_its_descriptor_names_and_nothing_else" {
       "arn:aws:glue:eu-central-1:444455556666:table/fraud_raw/transactions",
       "arn:aws:glue:eu-central-1:444455556666:table/fraud_curated/transactions_scored",
       "arn:aws:glue:eu-central-1:444455556666:table/fraud_curated/transactions_scored__quarantine",
+      "arn:aws:glue:eu-central-1:444455556666:table/fraud_curated/branch_audit_*",
+      "arn:aws:glue:eu-central-1:444455556666:table/fraud_curated/entries",
+      "arn:aws:glue:eu-central-1:444455556666:table/fraud_curated/*",
     ])
-    error_message = "the source, the target and its quarantine"
+    error_message = "the source, the target and its quarantine, Iceberg's names inside it, and its database's list"
+  }
+
+  assert {
+    condition     = [for statement in data.aws_iam_policy_document.job["transactions_scored_daily"].statement : statement.actions if anytrue([for resource in statement.resources : endswith(resource, "table/fraud_curated/*")])] == [toset(["glue:GetDatabases", "glue:GetTables"])]
+    error_message = "what lies beside the target is listed, nothing else"
   }
 
   assert {
