@@ -12,6 +12,7 @@ from pipeline_runtime.catalog.history import snapshot_of_run
 from pipeline_runtime.catalog.table import TableIdentity
 from pipeline_runtime.closer.events import completed_event, ending_event
 from pipeline_runtime.closer.job_runs import JobRun
+from pipeline_runtime.closer.telling import note_completed, tell_of_end, tell_of_no_beginning
 from pipeline_runtime.closer.verdict import Action, Seen, Verdict, judge
 from pipeline_runtime.errors import EvidenceFailed
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence, Staged
@@ -21,6 +22,7 @@ from pipeline_runtime.lineage.identity import identity_problem
 from pipeline_runtime.lineage.limits import size_problem
 from pipeline_runtime.lineage.outbox import deliver
 from pipeline_runtime.lineage.redact import redact
+from pipeline_runtime.notify.owner import Notifier, NotTold
 from pipeline_runtime.writers.parquet_settle import finish_switch
 from pipeline_runtime.writers.staged import WriterTools
 
@@ -37,11 +39,16 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True)
 class Closed:
-    """What became of one run: the verdict, and the events that were not delivered, with why."""
+    """What became of one run: the verdict, and the events that were not delivered, with why.
+
+    `told` says what became of telling its owner, None where there was nothing to tell; `untold` why it failed.
+    """
 
     run_id: str
     verdict: Verdict
     undelivered: tuple[str, ...] = ()
+    told: str | None = None
+    untold: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,7 @@ class Closer:
     evidence: EvidenceStore
     open_delivery: Callable[[], Delivery | None]
     grace: timedelta
+    notifier: Notifier
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def close(self, job_run: JobRun) -> Closed:
@@ -75,11 +83,20 @@ class Closer:
         is_fresh = self.now() < job_run.at + self.grace
         seen, published = self._look(run, is_dead=job_run.has_ended and not is_fresh)
         verdict = judge(seen, job_run.state, has_ended=job_run.has_ended, is_fresh=is_fresh)
-        if verdict.action in (Action.SILENT, Action.WAIT):
+        if verdict.action is Action.WAIT:
             return Closed(run.run_id, verdict)
-        if verdict.action is not Action.DELIVER:
-            self._claim(run, self._event(run, verdict, published, job_run), verdict)
-        return Closed(run.run_id, verdict, tuple(self._deliver(run)))
+        undelivered: list[str] = []
+        if verdict.action is not Action.SILENT:
+            if verdict.action is not Action.DELIVER:
+                self._claim(run, self._event(run, verdict, published, job_run), verdict)
+            undelivered = self._deliver(run)
+        if is_fresh or not job_run.has_ended:
+            return Closed(run.run_id, verdict, tuple(undelivered))  # The run may be about to tell by itself.
+        try:
+            told = self._tell(run, verdict, job_run)
+        except NotTold as failure:
+            return Closed(run.run_id, verdict, tuple(undelivered), untold=str(failure))
+        return Closed(run.run_id, verdict, tuple(undelivered), told)
 
     def _look(self, run: RunEvidence, *, is_dead: bool) -> tuple[Seen, _Published | None]:
         """What is known of the run; of one that may be alive the catalog is not asked."""
@@ -131,6 +148,13 @@ class Closer:
         reason = _parking_reason(body)
         if reason is not None:
             run.park(EventKind.TERMINAL, reason)
+
+    def _tell(self, run: RunEvidence, verdict: Verdict, job_run: JobRun) -> str | None:
+        if verdict.action is Action.SILENT:
+            return tell_of_no_beginning(run, job_run, self.notifier, self.now())
+        if verdict.action is Action.COMPLETE:
+            note_completed(run, self.now())
+        return tell_of_end(run, self.notifier, self.now())
 
     def _deliver(self, run: RunEvidence) -> list[str]:
         """Sends what is stored and was not delivered, in the order of the run; returns what could not be sent."""

@@ -4,9 +4,10 @@
     {"detail-type": "Scheduled Event"}, or {"sweep": true}                                   all job runs of late
 
 Answers with what became of each run, `{"runs": [{"runId", "job", "jobRunId", "action", "reason", "undelivered"}]}`,
-and logs a line a run. A run that cannot be judged, because the evidence or the catalog does not answer, does not stop
-the sweep; the call fails at its end, so that the Lambda's alarm hears of it. An event that comes so early that the
-run's last words may be on their way fails as well: Lambda tries an asynchronous call again after a minute.
+with "told" where its owner was told of its end, and logs a line a run. A run that cannot be judged, because the
+evidence or the catalog does not answer, does not stop the sweep, nor does an owner who cannot be told; the call fails
+at its end, so that the Lambda's alarm hears of it. An event that comes so early that the run's last words may be on
+their way fails as well: Lambda tries an asynchronous call again after a minute.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pipeline_runtime.errors import CatalogError, ConfigurationError, EvidenceFa
 from pipeline_runtime.evidence.store import open_store
 from pipeline_runtime.lineage.delivery import open_delivery
 from pipeline_runtime.lineage.redact import redact
+from pipeline_runtime.notify.owner import open_notifier
 
 __all__ = ["CloserFailed", "TooEarly", "closer_of", "handler"]
 
@@ -67,10 +69,12 @@ def closer_of(settings: CloserSettings) -> Closer:
     session = boto3.Session() if settings.role_arn is None else boto3.Session(botocore_session=_as(settings.role_arn))
     retrying = Config(retries={"mode": "adaptive", "total_max_attempts": 8})
     s3 = session.client("s3", config=retrying)
+    evidence = open_store(settings.lineage.evidence, lambda: s3)
     return Closer(
         glue=session.client("glue", config=retrying),
         s3=s3,
-        evidence=open_store(settings.lineage.evidence, lambda: s3),
+        evidence=evidence,
+        notifier=open_notifier(settings.owner, evidence, session),
         open_delivery=lambda: open_delivery(settings.lineage.destination),
         grace=settings.grace,
     )
@@ -124,6 +128,9 @@ def _close_all(closer: Closer, job_runs: Iterable[JobRun], problems: list[str]) 
         else:
             said |= {"action": closed.verdict.action.value, "reason": closed.verdict.reason}
             said |= {"undelivered": list(closed.undelivered)}
+            said |= {"told": closed.told} if closed.told is not None else {}
+            if closed.untold is not None:
+                problems.append(redact(f"run {job_run.run_id}: its owner was not told: {closed.untold}"))
         answer.append(said)
         sys.stdout.write(json.dumps({"level": "INFO", "message": "closer", **said}) + "\n")
     if problems:

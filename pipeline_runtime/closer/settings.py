@@ -1,6 +1,7 @@
 """The closer's settings: those of the jobs it watches over, and its own.
 
 CORDATA_EVIDENCE, CORDATA_LINEAGE_…   as the jobs have them
+CORDATA_OWNER_TOPIC                   the topic that owners are told by, of runs that could not tell of their end
 CORDATA_CLOSER_ROLE_ARN               a role in the jobs' account, to ask Glue and reach the evidence with; without
                                       it, the process's own credentials do
 CORDATA_CLOSER_JOBS                   the Glue jobs that the sweep asks for, separated by commas
@@ -11,7 +12,7 @@ CORDATA_CLOSER_GRACE_SECONDS          how long after its end a job run's last wo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from pipeline_runtime.errors import ConfigurationError
@@ -27,13 +28,17 @@ _GRACE_SECONDS = 45.0
 
 @dataclass(frozen=True)
 class CloserSettings:
-    """Where the evidence is and lineage goes, which jobs the sweep asks for, how patient it is, and as whom it asks."""
+    """Where the evidence is and lineage goes, which jobs the sweep asks for, how patient it is, and as whom it asks.
+
+    `owner` are the variables that say how owners are told.
+    """
 
     lineage: LineageSettings
     jobs: tuple[str, ...]
     lookback: timedelta
     grace: timedelta
     role_arn: str | None = None
+    owner: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> CloserSettings:
@@ -44,6 +49,7 @@ class CloserSettings:
             lookback=timedelta(hours=_number(environ, "CORDATA_CLOSER_LOOKBACK_HOURS", _LOOKBACK_HOURS)),
             grace=timedelta(seconds=_number(environ, "CORDATA_CLOSER_GRACE_SECONDS", _GRACE_SECONDS)),
             role_arn=environ.get("CORDATA_CLOSER_ROLE_ARN", "").strip() or None,
+            owner={key: environ[key] for key in ("CORDATA_OWNER_TOPIC", "CORDATA_OWNER_FILE") if key in environ},
         )
 
 

@@ -14,11 +14,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline_runtime.errors import ConfigurationError, EvidenceFailed
 from pipeline_runtime.evidence.store import EvidenceStore
 from pipeline_runtime.lineage.redact import redact
+
+if TYPE_CHECKING:
+    from boto3 import Session
 
 __all__ = [
     "EvidenceNotices",
@@ -141,8 +144,11 @@ class EvidenceNotices:
         return self.store.describe(key)
 
 
-def open_notifier(environ: Mapping[str, str], store: EvidenceStore) -> Notifier:
-    """The way to the owner that the deployment chose. Raises ConfigurationError for a topic that is no topic."""
+def open_notifier(environ: Mapping[str, str], store: EvidenceStore, session: Session | None = None) -> Notifier:
+    """The way to the owner that the deployment chose; `session` has the credentials, where they are not the process's.
+
+    Raises ConfigurationError for a topic that is no topic.
+    """
     arn = environ.get("CORDATA_OWNER_TOPIC", "").strip()
     file = environ.get("CORDATA_OWNER_FILE", "").strip()
     if arn and file:
@@ -153,17 +159,17 @@ def open_notifier(environ: Mapping[str, str], store: EvidenceStore) -> Notifier:
             raise ConfigurationError(
                 f"CORDATA_OWNER_TOPIC is {arn!r}, which is no topic's ARN, such as arn:aws:sns:eu-central-1:…:owners"
             )
-        return OwnerTopic(_sns(found["region"]), arn)
+        return OwnerTopic(_sns(session, found["region"]), arn)
     return NoticeFile(Path(file).expanduser()) if file else EvidenceNotices(store)
 
 
-def _sns(region: str) -> Any:
+def _sns(session: Session | None, region: str) -> Any:
     import boto3
     from botocore.config import Config
 
     # The run is over by then; a topic that does not answer must not hold it up.
     patience = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
-    return boto3.client("sns", region_name=region, config=patience)
+    return (session or boto3).client("sns", region_name=region, config=patience)
 
 
 def _ascii(text: str) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pipeline_runtime.lineage.facts import RunFacts
 
-__all__ = ["AGAIN", "signature_of", "tell_of_failure", "tell_of_run", "tell_once"]
+__all__ = ["AGAIN", "note_published", "signature_of", "tell_of_failure", "tell_of_run", "tell_once"]
 
 #: After this long the same failure is told of again.
 AGAIN = timedelta(hours=24)
@@ -65,7 +65,7 @@ def tell_of_run(
 
     def ended() -> str | None:
         if error is None:
-            _note_published(store, metadata.domain, metadata.name, facts.context.run_id, now)
+            note_published(store, metadata.domain, metadata.name, facts.context.run_id, now)
             return None
         if isinstance(error, Quarantined):
             notice = quarantine_notice(facts, error, at)
@@ -147,7 +147,7 @@ def signature_of(error: PipelineError | str) -> str:
 
 def _same_of_late(store: EvidenceStore, notice: Notice, signature: str, now: datetime) -> Entry | None:
     """The entry of the pipeline's log that says that the same failure was told of lately; else notes this one."""
-    log = Episodes(store, f"failing/{notice.domain or '-'}/{notice.pipeline}")
+    log = _failures(store, notice.domain, notice.pipeline)
     for _ in range(_TRIES):
         last = log.last()
         if last is not None and last.facts["run_id"] == notice.run_id:
@@ -160,6 +160,13 @@ def _same_of_late(store: EvidenceStore, notice: Notice, signature: str, now: dat
     return None
 
 
+def _failures(store: EvidenceStore, domain: str, pipeline: str) -> Episodes:
+    # A job's name, which stands in for a pipeline's where nobody knows it, may hold what no key may.
+    return Episodes(
+        store, "/".join(["failing", *(re.sub(r"[^A-Za-z0-9_-]", "-", part) or "-" for part in (domain, pipeline))])
+    )
+
+
 def _counts(store: EvidenceStore, entry: Entry, now: datetime) -> bool:
     """Whether the owner heard of that entry's failure, or hears of it now, and not too long ago."""
     age = now - datetime.fromisoformat(entry.facts["at"])
@@ -167,8 +174,9 @@ def _counts(store: EvidenceStore, entry: Entry, now: datetime) -> bool:
     return age < (PATIENCE if result is None else AGAIN)
 
 
-def _note_published(store: EvidenceStore, domain: str, pipeline: str, run_id: str, now: datetime) -> None:
-    log = Episodes(store, f"failing/{domain}/{pipeline}")
+def note_published(store: EvidenceStore, domain: str, pipeline: str, run_id: str, now: datetime) -> None:
+    """Notes that the pipeline's failures are over, where it had any. Raises EvidenceFailed."""
+    log = _failures(store, domain, pipeline)
     last = log.last()
     if last is not None and "signature" in last.facts:
         log.append(last, {"run_id": run_id, "at": utc_text(now)})
