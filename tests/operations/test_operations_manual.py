@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import importlib
 import pkgutil
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,8 +28,22 @@ def every_error() -> set[type[PipelineError]]:
     """All of the tree, wherever in the package a class is defined."""
     for module in pkgutil.walk_packages(pipeline_runtime.__path__, "pipeline_runtime."):
         if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+            # What only an extra brings need not be installed here.
+            with contextlib.suppress(ModuleNotFoundError):
+                importlib.import_module(module.name)
     return {each for each in error_classes() if each.__module__.startswith("pipeline_runtime.")}
+
+
+def not_imported() -> Iterator[Path]:
+    """The modules that could not be imported without an extra; they are read instead."""
+    imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    files = (path for path in Path(pipeline_runtime.__path__[0]).rglob("*.py") if path.name != "__main__.py")
+    yield from (path for path in files if str(path) not in imported)
+
+
+def bases(file: Path) -> set[str]:
+    classes = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ClassDef))
+    return {ast.unparse(base).rpartition(".")[2] for each in classes for base in each.bases}
 
 
 def drawn() -> dict[str, str | None]:
@@ -46,6 +64,11 @@ def test_every_error_has_its_entry_and_every_entry_its_error(every_error):
     assert {each.__name__ for each in every_error - GUIDE.keys()} == set(), "add it to operations/guide.py"
     assert {each.__name__ for each in GUIDE.keys() - every_error} == set()
     assert [each for _, each in error_tree()] == list(GUIDE), "the guide follows the tree"
+
+
+def test_what_needs_an_extra_defines_its_errors_where_they_can_be_found(every_error):
+    names = {each.__name__ for each in every_error}
+    assert {file: bases(file) & names for file in not_imported() if bases(file) & names} == {}
 
 
 def test_an_error_without_an_entry_is_found_wherever_it_is_defined(every_error):
