@@ -1,7 +1,8 @@
 variable "tables" {
   description = <<-EOT
     Tables of this account that others read, as "database.table", each with the accounts of its readers by domain. Lake
-    Formation must govern the table: the group IAMAllowedPrincipals holds nothing on it.
+    Formation must govern the table: the group IAMAllowedPrincipals holds nothing on it. Readers that reach the files by
+    IAM, not by Lake Formation's credentials, need the policy of the table's bucket to let them in as well.
   EOT
   type        = map(map(string))
 
