@@ -162,3 +162,30 @@ def test_what_was_asked_is_told_each_once(enforcing: Aws, session: Any, bucket: 
 
     assert (told["action"], told["allowed"]) == ("s3:ListBucket", False)
     assert told["resource"] == f"arn:aws:s3:::{bucket}?prefix=a/"
+
+
+def test_a_tags_value_is_seen_and_attached_by_whoever_is_granted_it(enforcing: Aws, session: Any) -> None:
+    name = f"d{uuid.uuid4().hex[:8]}"
+    governance, domain = enforcing.client("lakeformation", OTHER), enforcing.client("lakeformation", ACCOUNT)
+    governance.create_lf_tag(TagKey=name, TagValues=["low", "high"])
+    enforcing.client("glue", ACCOUNT).create_database(DatabaseInput={"Name": name})
+    mine = session({"Action": "lakeformation:*", "Resource": "*"})
+    role = mine("sts").get_caller_identity()["Arn"].split("/")[1]
+
+    def attach(value: str) -> None:
+        tag = {"CatalogId": OTHER, "TagKey": name, "TagValues": [value]}
+        mine("lakeformation").add_lf_tags_to_resource(Resource={"Database": {"Name": name}}, LFTags=[tag])
+
+    with pytest.raises(ClientError, match=r"AccessDeniedException.*Required ASSOCIATE"):
+        attach("high")
+    domain.grant_permissions(
+        Principal={"DataLakePrincipalIdentifier": f"arn:aws:iam::{ACCOUNT}:role/{role}"},
+        Resource={"LFTag": {"CatalogId": OTHER, "TagKey": name, "TagValues": ["high"]}},
+        Permissions=["ASSOCIATE", "DESCRIBE"],
+    )
+
+    attach("high")
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        attach("low")
+    [seen] = mine("lakeformation").list_lf_tags(CatalogId=OTHER)["LFTags"]
+    assert (seen["TagKey"], seen["TagValues"]) == (name, ["high"])

@@ -2,8 +2,8 @@
 
     python -m sandbox.fakes.authorisation.enforcing --port 5601
 
-Requests with the temporary credentials of a role that IAM has are held against the role's policies; all others are an
-administrator's, as on `sandbox.fakes.aws`. Policies of resources are not evaluated here.
+Requests with the temporary credentials of a role that IAM has are held against the role's policies, and LF-tags against
+its grants; all others are an administrator's, as on `sandbox.fakes.aws`. Policies of resources are not evaluated here.
 
 GET /fake/authorisation      [{"role", "action", "resource", "allowed"}]: what was asked, the oldest first, each once
 DELETE /fake/authorisation   forgets it
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.fakes.authorisation.cloudwatch import asked_of_cloudwatch
 from sandbox.fakes.authorisation.glue import asked_of_glue
 from sandbox.fakes.authorisation.lakeformation import asked_of_lakeformation
+from sandbox.fakes.authorisation.lf_tags import seen_tags, ungranted_tag
 from sandbox.fakes.authorisation.logs import asked_of_logs
 from sandbox.fakes.authorisation.policies import Session, session_of, trusts
 from sandbox.fakes.authorisation.request import Asked, Call, call_of
@@ -66,9 +67,11 @@ class Enforcing:
         for asked in _asked(call):
             if not self._may(session, asked):
                 return _refused(call, session, asked, start_response)
-        if call.service != "s3":
-            return self._aws(environ, start_response)
-        return self._answered_by_s3(call, session, start_response)
+        if call.service == "s3":
+            return self._answered_by_s3(call, session, start_response)
+        if call.service == "lakeformation":
+            return self._answered_by_lakeformation(call, session, start_response)
+        return self._aws(environ, start_response)
 
     def _may(self, session: Session, asked: Asked) -> bool:
         allowed = session.may(asked) and (asked.action != "sts:AssumeRole" or trusts(asked.resource, session))
@@ -76,18 +79,36 @@ class Enforcing:
         return allowed
 
     def _answered_by_s3(self, call: Call, session: Session, start_response: StartResponse) -> Iterable[bytes]:
+        status, headers, body = self._answer(call)
+        listing = listing_of_missing(call)
+        if status.startswith("404") and listing is not None and not self._may(session, listing):
+            return _refused(call, session, listing, start_response)
+        start_response(status, headers)
+        return [body]
+
+    def _answered_by_lakeformation(
+        self, call: Call, session: Session, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        ungranted = ungranted_tag(call, session)
+        if ungranted is not None:
+            return _refused_in_json(f"Insufficient Lake Formation permission(s): Required {ungranted}", start_response)
+        status, headers, body = self._answer(call)
+        if call.operation == "ListLFTags" and status.startswith("200"):
+            body = seen_tags(body, session)
+            headers = [each for each in headers if each[0].lower() != "content-length"]
+        start_response(status, headers)
+        return [body]
+
+    def _answer(self, call: Call) -> tuple[str, list[tuple[str, str]], bytes]:
+        """What the stand-in says, whole, before anything of it is sent."""
         started: list[Any] = []
 
         def start(status: str, headers: list[tuple[str, str]], _: Any = None) -> Callable[[bytes], object]:
             started[:] = [status, headers]
             return lambda _: None  # WSGI's write(), which nobody calls
 
-        body = list(self._aws(call.environ, start))
-        listing = listing_of_missing(call)
-        if started[0].startswith("404") and listing is not None and not self._may(session, listing):
-            return _refused(call, session, listing, start_response)
-        start_response(*started)
-        return body
+        body = b"".join(self._aws(call.environ, start))
+        return started[0], started[1], body
 
     def _tell(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] == "DELETE":
@@ -129,6 +150,10 @@ def _refused(call: Call, session: Session, asked: Asked, start_response: StartRe
         error = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>{reason}</Message></Error>"
         start_response("403 Forbidden", [("Content-Type", "text/xml")])
         return [f"<ErrorResponse>{error}</ErrorResponse>".encode()]
+    return _refused_in_json(reason, start_response)
+
+
+def _refused_in_json(reason: str, start_response: StartResponse) -> Iterable[bytes]:
     start_response(
         "400 Bad Request",
         [("Content-Type", "application/x-amz-json-1.1"), ("x-amzn-errortype", "AccessDeniedException")],

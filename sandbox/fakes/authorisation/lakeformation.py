@@ -12,6 +12,6 @@ __all__ = ["asked_of_lakeformation"]
 def asked_of_lakeformation(call: Call) -> Iterator[Asked]:
     """Restores: each operation is an action of its own, and none knows a resource: IAM decides about `*`.
 
-    What may be done with which table or tag is granted in Lake Formation itself. moto's service answers whoever asks.
+    What may be done with which tag is granted in Lake Formation itself: `sandbox.fakes.authorisation.lf_tags`.
     """
     yield Asked(f"lakeformation:{call.operation}")
