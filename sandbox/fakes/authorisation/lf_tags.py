@@ -17,7 +17,7 @@ _ATTACHING = frozenset({"AddLFTagsToResource", "RemoveLFTagsFromResource"})
 
 
 def ungranted_tag(call: Call, session: Session) -> str | None:
-    """Restores: a tag is attached, and taken back, by whoever is granted ASSOCIATE on that value. Tells the first other.
+    """Restores: a tag is attached, and taken back, by whoever is granted ASSOCIATE on that value. Tells what is not.
 
     Permissions on tables and databases are not evaluated: an account may leave those to IAM, tags it may not.
     """
