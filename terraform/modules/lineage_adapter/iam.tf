@@ -242,3 +242,25 @@ data "aws_iam_policy_document" "closer" {
     }
   }
 }
+
+# ---- the dead letters' payloads
+
+data "aws_iam_policy_document" "bucket" {
+  statement {
+    sid       = "OnlyEncryptedTransport"
+    effect    = "Deny"
+    actions   = ["s3:*"]
+    resources = [aws_s3_bucket.payloads.arn, "${aws_s3_bucket.payloads.arn}/*"]
+
+    principals {
+      type        = "*"
+      identifiers = ["*"]
+    }
+
+    condition {
+      test     = "Bool"
+      variable = "aws:SecureTransport"
+      values   = ["false"]
+    }
+  }
+}

@@ -69,7 +69,7 @@ variable "stream_domains" {
 }
 
 variable "kms_key_arn" {
-  description = "Key for the queues, the stream, the secret and the dead letters' payloads; AWS's own keys without one."
+  description = "Key for the queues, the stream, the secret, the functions' settings, their logs and the dead letters' payloads; AWS's own keys without one. Its policy lets CloudWatch Logs of this region use it."
   type        = string
   default     = null
 }
@@ -81,6 +81,17 @@ variable "payload_bucket_name" {
   validation {
     condition     = can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.payload_bucket_name))
     error_message = "A bucket's name has 3 to 63 lower-case letters, digits, dots or hyphens."
+  }
+}
+
+variable "payload_retention_days" {
+  description = "Days that dead letters' payloads are kept; their messages are kept for 14."
+  type        = number
+  default     = 400
+
+  validation {
+    condition     = var.payload_retention_days >= 15 && floor(var.payload_retention_days) == var.payload_retention_days
+    error_message = "A whole number of days, at least 15: a payload outlives its message."
   }
 }
 
@@ -126,6 +137,12 @@ variable "sweep_minutes" {
 
 variable "endpoint_url" {
   description = "A stand-in for AWS that the functions talk to. For tests only; a deployment leaves it out."
+  type        = string
+  default     = null
+}
+
+variable "access_log_bucket" {
+  description = "The bucket that S3 writes this bucket's access log to, under this bucket's name; null writes none, for accounts whose CloudTrail records reads and writes of objects."
   type        = string
   default     = null
 }

@@ -99,6 +99,22 @@ run "files_are_kept_unless_a_retention_is_given" {
   }
 }
 
+run "landed_files_are_reached_over_tls_only_and_reads_are_written_down" {
+  variables {
+    access_log_bucket = "cordata-access-logs"
+  }
+
+  assert {
+    condition     = one([for statement in data.aws_iam_policy_document.bucket.statement : one(statement.condition).variable if statement.effect == "Deny"]) == "aws:SecureTransport"
+    error_message = "plain HTTP is refused"
+  }
+
+  assert {
+    condition     = aws_s3_bucket_logging.landing[0].target_prefix == "${aws_s3_bucket.landing.id}/"
+    error_message = "under the bucket's own name"
+  }
+}
+
 run "a_table_without_keys_is_refused" {
   command = plan
   variables {

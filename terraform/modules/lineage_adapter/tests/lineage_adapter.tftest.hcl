@@ -97,6 +97,11 @@ run "a_domains_jobs_are_closed_by_its_own_closer" {
   }
 
   assert {
+    condition     = aws_lambda_function.closer["fraud"].environment[0].variables.CORDATA_OWNER_TOPIC == "arn:aws:sns:eu-central-1:444455556666:cordata-fraud-owners"
+    error_message = "it tells that domain's owners"
+  }
+
+  assert {
     condition     = jsondecode(aws_cloudwatch_event_rule.ended["fraud"].event_pattern).account == ["444455556666"]
     error_message = "it hears of that account's jobs only"
   }
@@ -116,6 +121,33 @@ run "nothing_fails_unheard" {
   assert {
     condition     = toset(keys(aws_cloudwatch_metric_alarm.errors)) == toset(["http", "authorizer", "fraud-closer", "finance-closer"])
     error_message = "an alarm a function"
+  }
+}
+
+run "one_key_encrypts_what_the_adapter_keeps" {
+  variables {
+    kms_key_arn       = "arn:aws:kms:eu-central-1:222233334444:key/0000"
+    access_log_bucket = "cordata-access-logs"
+  }
+
+  assert {
+    condition     = alltrue([for function in concat([aws_lambda_function.http, aws_lambda_function.authorizer[0]], values(aws_lambda_function.closer)) : function.kms_key_arn == var.kms_key_arn])
+    error_message = "the functions' settings"
+  }
+
+  assert {
+    condition     = alltrue([for group in aws_cloudwatch_log_group.this : group.kms_key_id == var.kms_key_arn])
+    error_message = "their logs"
+  }
+
+  assert {
+    condition     = aws_s3_bucket_logging.payloads[0].target_bucket == "cordata-access-logs"
+    error_message = "who reads a payload is written down"
+  }
+
+  assert {
+    condition     = aws_lambda_function.authorizer[0].reserved_concurrent_executions == 20
+    error_message = "strangers cannot use up the account's functions"
   }
 }
 
@@ -177,4 +209,12 @@ run "a_sweep_every_minute_is_refused" {
     sweep_minutes = 1
   }
   expect_failures = [var.sweep_minutes]
+}
+
+run "payloads_that_do_not_outlive_their_messages_are_refused" {
+  command = plan
+  variables {
+    payload_retention_days = 14
+  }
+  expect_failures = [var.payload_retention_days]
 }

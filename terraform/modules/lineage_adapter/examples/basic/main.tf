@@ -11,6 +11,8 @@ module "lineage_adapter" {
   payload_bucket_name = "cordata-lineage-payloads-example"
   stream_enabled      = true
   alarm_topic_arn     = "arn:aws:sns:eu-central-1:222233334444:platform-alarms"
+  kms_key_arn         = "arn:aws:kms:eu-central-1:222233334444:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+  access_log_bucket   = "cordata-access-logs-222233334444"
   force_destroy       = true
   domains             = var.domains
 }
