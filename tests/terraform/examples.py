@@ -266,7 +266,6 @@ EXAMPLES: Mapping[str, Example] = {
         touched=frozenset(
             {
                 "aws_cloudwatch_event_rule.ended[0]",
-                "aws_cloudwatch_event_rule.failed",
                 "aws_iam_role_policy.closer[0]",
                 "aws_s3_object.deployed",
             }

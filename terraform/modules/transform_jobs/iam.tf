@@ -393,6 +393,12 @@ data "aws_iam_policy_document" "closer" {
   count = var.closer_role_arn == null ? 0 : 1
 
   statement {
+    sid       = "TellTheOwner"
+    actions   = ["sns:Publish"]
+    resources = [aws_sns_topic.owners.arn]
+  }
+
+  statement {
     sid       = "Runs"
     actions   = ["glue:GetJobRun", "glue:GetJobRuns", "glue:GetJob"]
     resources = [for name in keys(local.jobs) : "${local.catalog}:${local.account}:job/${name}"]

@@ -23,8 +23,11 @@ resource "aws_cloudwatch_log_group" "this" {
   retention_in_days = var.log_retention_days
 }
 
-# A job that Glue ended before its code could say anything: the owner hears of it from Glue itself.
+# A job that Glue ended before its code could say anything: without a closer the owner hears of it from Glue itself. The
+# closer tells of it once, and not at all of what the run has told.
 resource "aws_cloudwatch_event_rule" "failed" {
+  count = var.closer_role_arn == null ? 1 : 0
+
   name        = "cordata-${var.domain}-job-failed"
   description = "A job of ${var.domain} failed, ran out of time or was stopped."
 
@@ -36,7 +39,9 @@ resource "aws_cloudwatch_event_rule" "failed" {
 }
 
 resource "aws_cloudwatch_event_target" "failed" {
-  rule = aws_cloudwatch_event_rule.failed.name
+  count = var.closer_role_arn == null ? 1 : 0
+
+  rule = aws_cloudwatch_event_rule.failed[0].name
   arn  = aws_sns_topic.owners.arn
 
   input_transformer {

@@ -185,6 +185,29 @@ run "a_source_of_another_account_is_read_by_its_owners_name_too" {
   }
 }
 
+run "without_a_closer_the_owner_hears_of_a_dead_job_from_glue" {
+  assert {
+    condition     = length(aws_cloudwatch_event_rule.failed) == 1 && length(aws_cloudwatch_event_target.failed) == 1
+    error_message = "nobody else tells"
+  }
+}
+
+run "with_a_closer_the_owner_hears_of_a_dead_job_once_and_from_it" {
+  variables {
+    closer_role_arn = "arn:aws:iam::222233334444:role/cordata-fraud-closer-function"
+  }
+
+  assert {
+    condition     = length(aws_cloudwatch_event_rule.failed) == 0 && length(aws_cloudwatch_event_target.failed) == 0
+    error_message = "Glue's own word would be a second one"
+  }
+
+  assert {
+    condition     = one([for statement in data.aws_iam_policy_document.closer[0].statement : statement.resources if statement.sid == "TellTheOwner"]) == toset([aws_sns_topic.owners.arn])
+    error_message = "the closer may publish to this topic and no other"
+  }
+}
+
 run "another_domains_descriptor_is_refused" {
   command = plan
   variables {
