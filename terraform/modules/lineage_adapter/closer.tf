@@ -39,8 +39,6 @@ resource "aws_lambda_function" "closer" {
       CORDATA_CLOSER_ROLE_ARN  = local.closer_targets[each.key]
       # As transform_jobs names it; the role that the closer assumes there may publish to it.
       CORDATA_OWNER_TOPIC = "${local.arn}:sns:${data.aws_region.this.name}:${each.value.account}:cordata-${each.key}-owners"
-      # As transform_jobs names it; the role that the closer assumes there may publish to it.
-      CORDATA_OWNER_TOPIC = "${local.arn}:sns:${data.aws_region.this.name}:${each.value.account}:cordata-${each.key}-owners"
     })
   }
 

@@ -102,11 +102,6 @@ run "a_domains_jobs_are_closed_by_its_own_closer" {
   }
 
   assert {
-    condition     = aws_lambda_function.closer["fraud"].environment[0].variables.CORDATA_OWNER_TOPIC == "arn:aws:sns:eu-central-1:444455556666:cordata-fraud-owners"
-    error_message = "it tells that domain's owners"
-  }
-
-  assert {
     condition     = jsondecode(aws_cloudwatch_event_rule.ended["fraud"].event_pattern).account == ["444455556666"]
     error_message = "it hears of that account's jobs only"
   }
