@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full kill-trials benchmark check lint types setup qedro lock clean
+.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full tf-test kill-trials benchmark check lint types setup checkov qedro lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -60,8 +60,11 @@ glue-run: setup ## Run a deployed job here, as Glue would: JOB=<name>, ACCOUNT=<
 test: setup ## Everything but the long proofs
 	@$(PY) -m pytest -q -m "not slow"
 
-test-full: setup qedro ## The long proofs too
+test-full: setup checkov qedro ## The long proofs too
 	@$(PY) -m pytest -q
+
+tf-test: setup checkov ## The Terraform modules: format, validity, their own tests, checkov, and each example applied
+	@$(PY) -m pytest -q $(addprefix tests/terraform/test_terraform_,modules.py checkov.py examples.py freshness.py)
 
 kill-trials: setup ## kill -9 of the driver at random moments: KILL_TRIALS=25 of each kind, KILL_SEED=… repeats
 	@$(PY) -m pytest -q -p no:cacheprovider tests/run/test_run_killed.py
@@ -71,6 +74,12 @@ benchmark: setup ## The executor against the hand-written job: ROWS=… PAIRS=�
 
 check: setup lint types ## The inner loop: lint, types, fast tests
 	@$(PY) -m pytest -q -m "not spark and not slow and not terraform"
+
+checkov: .cache/checkov/.installed ## Set up the public scanner that judges the Terraform modules
+
+.cache/checkov/.installed: tests/terraform/checkov-requirements.txt
+	@$(PYTHON) -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 qedro: .cache/qedro/.installed ## Set up the public tool that a long proof reads our events with
 

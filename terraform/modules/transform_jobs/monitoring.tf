@@ -1,6 +1,6 @@
 resource "aws_sns_topic" "owners" {
   name              = "cordata-${var.domain}-owners"
-  kms_master_key_id = length(var.kms_key_arns) > 0 ? var.kms_key_arns[0] : "alias/aws/sns"
+  kms_master_key_id = local.kms_key_arn
 }
 
 resource "aws_sns_topic_policy" "owners" {
@@ -21,6 +21,7 @@ resource "aws_cloudwatch_log_group" "this" {
 
   name              = each.value
   retention_in_days = var.log_retention_days
+  kms_key_id        = local.kms_key_arn
 }
 
 # A job that Glue ended before its code could say anything: without a closer the owner hears of it from Glue itself. The

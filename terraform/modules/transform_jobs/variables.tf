@@ -218,7 +218,7 @@ variable "closer_role_arn" {
 }
 
 variable "kms_key_arns" {
-  description = "Keys that the sources', targets' and the domain bucket's objects are encrypted with. The first one encrypts the domain's bucket and topic; without any, S3's own key does."
+  description = "Keys that the sources', targets' and the domain bucket's objects are encrypted with. The first one encrypts the domain's bucket, topic and logs, and its policy lets EventBridge and CloudWatch Logs of this region use it; without any, a key is made for these."
   type        = list(string)
   default     = []
 }
@@ -233,6 +233,12 @@ variable "owner_emails" {
   description = "Who is told of failures and quarantines, besides other subscribers of the topic."
   type        = set(string)
   default     = []
+}
+
+variable "access_log_bucket" {
+  description = "The bucket that S3 writes this bucket's access log to, under this bucket's name; null writes none, for accounts whose CloudTrail records reads and writes of objects."
+  type        = string
+  default     = null
 }
 
 variable "force_destroy" {

@@ -17,6 +17,7 @@ module "transform_jobs" {
   closer_role_arn          = "arn:aws:iam::222233334444:role/cordata-closer"
   source_locations         = { "fraud_raw.transactions" = "s3://cordata-fraud-raw-eu-central-1/transactions/" }
   owner_emails             = ["fraud-data@cordata.example"]
+  access_log_bucket        = "cordata-access-logs-444455556666"
   force_destroy            = true
   transform_jobs           = var.transform_jobs
 }
