@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full tf-test kill-trials benchmark check lint types setup checkov qedro lock clean
+.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full tf-test kill-trials benchmark check lint types setup checkov qedro airflow lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -60,7 +60,7 @@ glue-run: setup ## Run a deployed job here, as Glue would: JOB=<name>, ACCOUNT=<
 test: setup ## Everything but the long proofs
 	@$(PY) -m pytest -q -m "not slow"
 
-test-full: setup checkov qedro ## The long proofs too
+test-full: setup checkov qedro airflow ## The long proofs too
 	@$(PY) -m pytest -q
 
 tf-test: setup checkov ## The Terraform modules: format, validity, their own tests, checkov, and each example applied
@@ -90,6 +90,16 @@ qedro: .cache/qedro/.installed ## Set up the public tool that a long proof reads
 	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@; \
 	  exit; \
 	done; echo "qedro needs Python 3.12 or newer; set QEDRO_PYTHON=…" >&2; exit 1
+
+airflow: .cache/airflow/.installed ## Set up Airflow, as MWAA runs it, for the proofs of the DAGs
+
+.cache/airflow/.installed: docs/airflow/constraints.txt
+	@for python in "$(AIRFLOW_PYTHON)" python3.12 $(PYTHON) "$$(pyenv root 2>/dev/null)"/versions/3.12.*/bin/python3; do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null || continue; \
+	  echo "setting up $(@D) (a few minutes, once)"; \
+	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@; \
+	  exit; \
+	done; echo "Airflow on MWAA needs Python 3.12; set AIRFLOW_PYTHON=…" >&2; exit 1
 
 lint: setup
 	@$(VENV)/bin/ruff format --check --quiet . && $(VENV)/bin/ruff check --quiet .

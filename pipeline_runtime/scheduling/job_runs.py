@@ -55,16 +55,19 @@ class GlueJob:
             found.get("Arguments") or {},
         )
 
-    def under_way(self, run_ids: Iterable[str]) -> JobRun | None:
-        """The newest job run that has one of these pipeline run ids and has not ended."""
+    def newest(self, run_ids: Iterable[str]) -> JobRun | None:
+        """The newest of the job runs that have one of these pipeline run ids."""
         wanted = set(run_ids)
         since = datetime.now(UTC) - _LONGEST_RUN
+        return _asked(
+            lambda: next((run for run in job_runs_since(self.glue, self.name, since) if run.run_id in wanted), None),
+            self.name,
+        )
 
-        def newest() -> JobRun | None:
-            runs = job_runs_since(self.glue, self.name, since)
-            return next((run for run in runs if run.run_id in wanted and not run.has_ended), None)
-
-        return _asked(newest, self.name)
+    def under_way(self, run_ids: Iterable[str]) -> JobRun | None:
+        """The newest of them, where it has not ended."""
+        found = self.newest(run_ids)
+        return None if found is None or found.has_ended else found
 
     def stop(self, id_: str) -> None:
         """Asks Glue to stop the job run; one that has ended stays as it is."""

@@ -7,19 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import executor_stub
 import pytest
+from glue_front import glue_front
 
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.evidence.store import open_store
@@ -129,50 +125,27 @@ def test_a_backfill_that_was_killed_follows_the_run_it_had_started(job: Job) -> 
 
 
 def test_ctrl_c_stops_the_job_run(job: Job) -> None:
-    with stopping_glue(job) as (endpoint, stopped):
-        process = job.start(to="2026-08-02", endpoint=endpoint)
+    with glue_front(job.aws) as front:
+        front.on_stop = lambda _id: job.end(job.runs()[0], "STOPPED", "FAIL")
+        process = job.start(to="2026-08-02", endpoint=front.url)
         (run,) = job.wait_for_runs(1)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert stopped == [run["Id"]]
+    assert front.stopped == [run["Id"]]
     assert "1 run told to end" in err
     assert "1 failed" in out
 
 
-@contextmanager
-def stopping_glue(job: Job) -> Iterator[tuple[str, list[str]]]:
-    """The stand-in for AWS, with BatchStopJobRun, which moto lacks: the run is STOPPED. Yields what was stopped."""
-    stopped: list[str] = []
-
-    class Front(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, answer = 200, b"{}"
-            if self.headers.get("X-Amz-Target") == "AWSGlue.BatchStopJobRun":
-                stopped.extend(json.loads(body)["JobRunIds"])
-                job.end(job.runs()[0], "STOPPED", "FAIL")
-            else:
-                kept = {key: value for key, value in self.headers.items() if key.lower() not in ("host", "expect")}
-                request = urllib.request.Request(f"{job.aws.endpoint}{self.path}", body, kept, method="POST")
-                try:
-                    with urllib.request.urlopen(request) as response:
-                        status, answer = response.status, response.read()
-                except urllib.error.HTTPError as error:
-                    with error:
-                        status, answer = error.code, error.read()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, *_args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Front) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", stopped
-        server.shutdown()
+def test_a_start_that_glue_refuses_for_now_is_tried_again(job: Job) -> None:
+    with glue_front(job.aws) as front:
+        front.refusals = ["ConcurrentRunsExceededException"] * 2
+        process = job.start(to="2026-08-02", endpoint=front.url)
+        job.end(job.wait_for_runs(1)[0])
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert len(front.starts) == 3
+    assert err.count("waiting to start 2026-08-01") == 1
 
 
 def test_another_descriptors_job_is_refused(aws: Any) -> None:
