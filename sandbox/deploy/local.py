@@ -36,7 +36,7 @@ from sandbox.deploy.environment import Environment
 from sandbox.deploy.lake import asset_arns, govern, seed_policy, seed_transactions
 from sandbox.deploy.live import Live
 from sandbox.deploy.lookup import FOLDER, HEALTH, remember
-from sandbox.deploy.terraform import TerraformFailed
+from sandbox.deploy.terraform import TerraformFailed, provider_mirror
 from sandbox.deploy.terragrunt import Unit, UnsupportedTerragrunt
 from sandbox.errors import SandboxError
 from sandbox.jars.fetch import fetch, is_complete
@@ -153,6 +153,12 @@ class Deployment:
         _say("artefact", f"{build.version} of {at}, built for Glue {engine.glue} in {time.monotonic() - began:.0f} s")
 
     def _live(self) -> Live:
+        if provider_mirror() is None:
+            # One download for all units; our folders keep no lock files that Terraform could miss a hash in.
+            cache = self.repository / ".cache" / "terraform"
+            cache.mkdir(parents=True, exist_ok=True)
+            os.environ.setdefault("TF_PLUGIN_CACHE_DIR", str(cache))
+            os.environ.setdefault("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", "1")
         adapter = {
             "adapter_zip": str(self.folder / "lineage-adapter.zip"),
             "executor_zip": str(self._artefact / zip_name(self.environment.executor_version)),
