@@ -127,7 +127,7 @@ def _parser(glue: bool) -> argparse.ArgumentParser:
         help="also send what the Spark listener saw, as child runs [CORDATA_LINEAGE_CHILDREN]",
     )
     parser.add_argument("--evidence", help="folder or s3:// prefix for the run's evidence [CORDATA_EVIDENCE]")
-    parser.add_argument("--owner-topic", help="SNS topic that tells owners of quarantines [CORDATA_OWNER_TOPIC]")
+    parser.add_argument("--owner-topic", help="SNS topic that owners are told by [CORDATA_OWNER_TOPIC]")
     parser.add_argument("--governance-catalog", help="catalog id that owns the LF-tags [CORDATA_GOVERNANCE_CATALOG]")
     return parser
 
