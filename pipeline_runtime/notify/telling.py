@@ -3,7 +3,7 @@
 - One run is told of once, whoever does it: the run itself, or the closer. `told/<run id>/` keeps that.
 - The same failure of following runs is told of at the first one, and then once in 24 hours. It is over when a run
   publishes, or fails otherwise. `failing/<domain>/<pipeline>/` keeps that. Two failures are the same where their texts
-  are, apart from ids and times; of a failed suite, where the same expectations failed.
+  are, apart from ids, times and catalog versions; of a failed suite, where the same expectations failed.
 - A quarantined batch is a batch of its own to look at, so each is told of.
 - A deprecation is told of once for each day that is named, and once more when a week is left.
 
@@ -43,7 +43,8 @@ _PASSING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # run ids
     r"|\bjr_[0-9a-f]+"  # job run ids of Glue
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?"
-    r"|\b[0-9a-f]{16,}\b|\b\d{10,}\b",  # hashes, request ids, snapshot ids
+    r"|\b[0-9a-f]{16,}\b|\b\d{10,}\b"  # hashes, request ids, snapshot ids
+    r"|\bv\d+\b",  # a table's version in the catalog, which moves with every append
     re.IGNORECASE,
 )
 
@@ -136,7 +137,7 @@ def tell_once(
 
 
 def signature_of(error: PipelineError | str) -> str:
-    """What two failures have in common that are the same: a hash of the text without ids and times."""
+    """What two failures have in common that are the same: a hash of the text without what changes by itself."""
     if isinstance(error, PipelineError) and error.result is not None and error.result.failed:
         broken = sorted(f"{each.assertion}({each.column})" for each in error.result.failed)
         text = "; ".join(broken)

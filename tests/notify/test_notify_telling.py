@@ -166,10 +166,16 @@ def test_the_same_failure_of_following_runs_is_told_once_a_day_until_a_run_publi
 
 
 def test_another_failure_is_told_of_at_once(owner):
-    owner.run(1, WriteFailed("claims is at v8, descriptor pins v7"))
-    owner.run(2, WriteFailed("claims is at v9, descriptor pins v7"))
-    owner.run(3, WriteFailed("claims is at v8, descriptor pins v7"))
+    owner.run(1, WriteFailed("claims is at v8, descriptor pins v7. Diff: + mcc (string)"))
+    owner.run(2, WriteFailed("claims is at v8, descriptor pins v7. Diff: - amount (string)"))
+    owner.run(3, WriteFailed("claims is at v8, descriptor pins v7. Diff: + mcc (string)"))
     assert owner.told_of == [1, 2, 3]
+
+
+def test_a_table_that_grows_makes_no_new_failure_of_the_same_drift(owner):
+    for number in (1, 2, 3):
+        owner.run(number, WriteFailed(f"claims is at v{7 + number}, descriptor pins v7. Diff: + mcc (string)"))
+    assert owner.told_of == [1]
 
 
 def test_a_failed_suite_is_the_same_failure_where_the_same_expectations_failed(owner):
