@@ -168,7 +168,7 @@ variable "existing_targets" {
 }
 
 variable "registered_locations" {
-  description = "Locations that are registered with Lake Formation, as s3://bucket or s3://bucket/prefix: a job whose target lies there may make its tables there."
+  description = "Locations that are registered with Lake Formation, as s3://bucket or s3://bucket/prefix: a job whose target lies there may make its tables there, and jobs may take data from Lake Formation (full-table access). Locations that roles reach by IAM alone need no entry."
   type        = set(string)
   default     = []
 
