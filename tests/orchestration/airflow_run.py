@@ -1,4 +1,4 @@
-"""Run by Airflow's own Python: what Airflow makes of the DAGs, as JSON on the last line.
+"""Run by Airflow's own Python: what Airflow makes of the DAGs, as JSON in the line that begins with ANSWER.
 
 airflow_run.py import                        every DAG, its schedule and the problems of importing it
 airflow_run.py test <dag id> <nominal time>    one run by dag.test(), and the runs of other DAGs that it asked for
@@ -93,6 +93,8 @@ def configured() -> dict[str, Any]:
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
+    # Airflow's own reading of .airflowignore.
+    warnings.filterwarnings("ignore", message="GitWildMatchPattern", category=DeprecationWarning)
     what, *arguments = sys.argv[1:]
     answer = {"import": imported, "test": dag_test, "configuration": configured}[what](*arguments)
-    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.write(f"\nANSWER {json.dumps(answer)}\n")

@@ -76,7 +76,8 @@ class Environment:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         self.said = done.stdout + done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
+        [answer] = [line for line in done.stdout.splitlines() if line.startswith("ANSWER ")]
+        return json.loads(answer.removeprefix("ANSWER "))
 
     def environ(self) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("CORDATA_", "PYTHON"))}
@@ -90,7 +91,6 @@ class Environment:
             "AIRFLOW_HOME": str(self.folder / "home"),
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.folder / "dags"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "PYTHONPATH": str(ROOT),
             "AWS_ENDPOINT_URL_GLUE": self.front.url,
         }
 
@@ -131,6 +131,9 @@ def environment(aws: Any, airflow_home: Path, tmp_path: Path) -> Iterator[Enviro
     configuration.write_text(configuration.read_text().replace(str(airflow_home), str(tmp_path / "home")))
     shutil.copytree(ROOT / "docs" / "airflow" / "dags", tmp_path / "dags")
     shutil.copytree(ROOT / "domains", tmp_path / "dags" / "domains")
+    # As on MWAA: beside the DAG file, not installed.
+    skipped = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "pipeline_runtime", tmp_path / "dags" / "pipeline_runtime", ignore=skipped)
     name = uuid.uuid4().hex[:6]
     jobs = {domain: f"{domain}_{name}" for domain in ACCOUNTS}
     for domain, account in ACCOUNTS.items():
