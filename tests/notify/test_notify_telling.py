@@ -204,6 +204,15 @@ def test_what_could_not_be_told_is_told_by_whoever_looks_next(owner):
     assert owner.told_of == [1]
 
 
+def test_a_failure_that_nobody_could_be_told_of_keeps_no_later_run_silent(owner):
+    (owner.folder / "mailbox.jsonl").mkdir()
+    owner.run(1, WriteFailed("claims: no answer"))
+    (owner.folder / "mailbox.jsonl").rmdir()
+    owner.run(2, WriteFailed("claims: no answer"), at=NOON + timedelta(minutes=9))
+    owner.run(3, WriteFailed("claims: no answer"), at=NOON + timedelta(minutes=11))
+    assert owner.told_of == [3]
+
+
 def test_a_teller_that_was_killed_is_followed_by_another_after_ten_minutes(owner):
     assert Once(owner.store, f"told/{run_id(1)}").attempt(NOON) is not None  # and then it was killed
     owner.run(1, WriteFailed("claims: no answer"), at=NOON + timedelta(minutes=9))

@@ -128,7 +128,9 @@ def test_a_view_that_is_older_than_what_another_noted_adds_nothing(lake, watch):
     watch.look(NOON + hours(5))
     lake.published("scored", NOON + hours(5))
     watch.look(NOON + hours(6))
-    assert watch._told(last, found) is None
+    noted = {key: lake.store.get(key) for key in lake.store.keys("freshness/")}
+    assert watch._told(last, replace(found, now=NOON + hours(7))) is None
+    assert {key: lake.store.get(key) for key in lake.store.keys("freshness/")} == noted
     assert lake.told_of == ["scored is late", "scored is fresh again"]
 
 
