@@ -45,7 +45,7 @@ class Starter(Protocol):
     pause: float
 
     def start(self, attempt: Attempt) -> Running:
-        """Starts the run. Raises NotNow where it may be started later."""
+        """Starts the run, or follows it where it is alive. Raises NotNow where it may be started later."""
 
     def found(self, attempt: Attempt) -> Running | None:
         """A run that an earlier backfill has left open and that can be followed; None where it is certainly gone.
@@ -84,19 +84,25 @@ class _Process:
 class _Orphan:
     """A process that an earlier backfill started and left behind."""
 
-    pid: int
     place: str
 
     def ended(self) -> str | None:
         return None if _is_held(Path(self.place)) else "its process is gone"
 
     def stop(self) -> None:
-        if _is_held(Path(self.place)):
-            os.kill(self.pid, signal.SIGTERM)
+        if (pid := self._pid()) is not None:
+            os.kill(pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        if _is_held(Path(self.place)):
-            os.killpg(self.pid, signal.SIGKILL)
+        if (pid := self._pid()) is not None:
+            os.killpg(pid, signal.SIGKILL)
+
+    def _pid(self) -> int | None:
+        """None where it is gone, or where its backfill was killed before it could write that down."""
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(Path(self.place).with_suffix(".pid").read_text("ascii"))
+            return pid if _is_held(Path(self.place)) else None
+        return None
 
 
 @dataclass
@@ -115,6 +121,9 @@ class LocalStarter:
 
     def start(self, attempt: Attempt) -> Running:
         log = self._log(attempt)
+        if _is_held(log):
+            # Started before, and killed backfills leave their runs alive: this one has not even said that it began.
+            return _Orphan(str(log))
         log.parent.mkdir(parents=True, exist_ok=True)
         arguments = ("--run-id", attempt.run_id, "--nominal-time", attempt.period.nominal_time)
         with log.open("wb") as out:
@@ -134,11 +143,7 @@ class LocalStarter:
         log = self._log(attempt)
         if not log.exists():
             raise LookupError(f"it was not started from here: there is no {log}")
-        if not _is_held(log):
-            return None
-        with contextlib.suppress(OSError, ValueError):
-            return _Orphan(int(log.with_suffix(".pid").read_text("ascii")), str(log))
-        raise LookupError(f"it is alive, and nothing says which process it is: {log}")
+        return _Orphan(str(log)) if _is_held(log) else None
 
     def close(self, attempt: Attempt, ended: str) -> None:
         from pipeline_runtime.closer.handler import closer_of

@@ -33,6 +33,8 @@ def main() -> int:
     told: list[int] = []
     if action in ("hang", "deaf"):
         signal.signal(signal.SIGTERM, lambda *_: None if action == "deaf" else told.append(1))
+    note(options, ".spawned")
+    time.sleep(float(plan.get("late", 0)))
     run = RunEvidence(open_store(os.environ["CORDATA_EVIDENCE"], evidence_client), options.run_id)
     if action != "refuse":
         run.claim(EventKind.START, event(options.run_id, "START"))

@@ -219,6 +219,19 @@ def test_a_run_that_outlived_a_killed_backfill_is_followed_and_not_started_again
     assert len(ground.starts) == 1
 
 
+def test_a_run_that_outlived_its_backfill_before_it_said_that_it_began_is_followed_too(ground: Ground) -> None:
+    ground.set({"late": 4})
+    process = ground.start("--to", "2026-08-02")
+    spawned = ground.plan.with_suffix(".spawned")
+    while not spawned.exists():
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    done = ground.run("--to", "2026-08-02")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(ground.starts) == 1
+
+
 def test_a_run_that_died_with_its_backfill_is_closed_and_tried_again(aws: Any, ground: Ground) -> None:
     ground.set({DAYS[0]: "deaf"})
     process = ground.start("--to", "2026-08-02")
