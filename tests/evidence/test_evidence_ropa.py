@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
+import re
 import subprocess
 import sys
 import uuid
@@ -523,13 +523,19 @@ def test_ten_thousand_events_take_seconds_and_little_memory(tmp_path: Path, doma
             example["eventTime"] = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=run)).isoformat()
             (folder / f"{job}" / f"{run}.json").write_text(json.dumps(example))
 
-    command = [sys.executable, "-m", "pipeline_runtime", "ropa", str(folder), "--format", "json"]
-    with (tmp_path / "record.json").open("wb") as out, subprocess.Popen(command, cwd=ROOT, stdout=out) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+    # The kernel's high-water mark of the process itself: what wait4 tells includes this session's, from before exec.
+    measured = (
+        "import os, sys; from pipeline_runtime.cli import main; code = main(sys.argv[1:]);"
+        "print(os.times().user, open('/proc/self/status').read(), file=sys.stderr); sys.exit(code)"
+    )
+    command = [sys.executable, "-c", measured, "ropa", str(folder), "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
-    found = json.loads((tmp_path / "record.json").read_bytes())
-    assert (process.returncode, len(found["activities"]), found["scope"]["events"]) == (0, 50, 10_000)
+    found = json.loads(done.stdout)
+    assert (done.returncode, len(found["activities"]), found["scope"]["events"]) == (0, 50, 10_000)
     # Of its own processor time, for others may use the machine; measured: 1.3 s and 27 MB.
-    assert used.ru_utime < 10, f"{used.ru_utime:.1f} s"
-    assert used.ru_maxrss < 100_000, f"{used.ru_maxrss / 1000:.0f} MB"
+    seconds = float(done.stderr.split()[0])
+    (kilobytes,) = re.findall(r"VmHWM:\s+(\d+) kB", done.stderr)
+    peak = int(kilobytes) / 1000
+    assert seconds < 10, f"{seconds:.1f} s"
+    assert peak < 100, f"{peak:.0f} MB"
