@@ -9,7 +9,7 @@ variable "datazone_domain_id" {
 }
 
 variable "adapter_zip" {
-  description = "Path of the adapter's zip, as `make artefact` leaves it."
+  description = "Path of the adapter's zip, as `make adapter` leaves it."
   type        = string
 }
 
