@@ -28,7 +28,8 @@ class Start:
 class Front:
     """The address, what was asked of it, and what it does about a start.
 
-    `refusals` are error codes, one for each of the next starts. `instead` makes the job run itself and returns its id.
+    `refusals` are error codes, one for each of the next starts; `lost` is how many of the next starts go through while
+    their answer does not arrive. `instead` makes the job run itself and returns its id.
     """
 
     aws: Any
@@ -36,6 +37,7 @@ class Front:
     starts: list[Start] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
+    lost: int = 0
     instead: Callable[[Start], str] | None = None
     on_start: Callable[[Start], None] = lambda _start: None
     on_stop: Callable[[str], None] = lambda _id: None
@@ -70,6 +72,9 @@ class Front:
         start = Start(start.job, start.arguments, caller, id_)
         self.starts.append(start)
         self.on_start(start)
+        if self.lost:
+            self.lost -= 1
+            raise Refused("InternalServiceException")
         return answer
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -230,6 +231,19 @@ def test_a_start_that_is_refused_for_now_is_tried_again_and_a_wrong_one_is_not(e
     environment.front.refusals = ["AccessDeniedException"]
     [refused] = environment.airflow("test", SCORED, "2026-08-02T05:00:00Z")
     assert (refused["state"], refused["tries"]) == ("failed", 1)
+
+
+def test_a_job_run_that_an_earlier_try_has_started_is_followed_and_not_started_twice(environment: Environment) -> None:
+    environment.front.lost = 1
+    account, front = ACCOUNTS["fraud"], environment.front
+
+    def end_later(start: Start) -> None:
+        threading.Timer(6, front.end, (account, start.job, start.id, "SUCCEEDED")).start()
+
+    front.on_start = end_later
+    [run] = environment.airflow("test", SCORED, NOMINAL)
+    assert (run["state"], run["tries"]) == ("success", 2), environment.said
+    assert len(front.starts) == 1
 
 
 def test_a_reader_of_hourly_products_is_made_once_a_day_when_all_hours_are_there(environment: Environment) -> None:

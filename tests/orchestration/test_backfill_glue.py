@@ -148,6 +148,18 @@ def test_a_start_that_glue_refuses_for_now_is_tried_again(job: Job) -> None:
     assert err.count("waiting to start 2026-08-01") == 1
 
 
+def test_a_start_whose_answer_was_lost_is_not_made_twice(job: Job) -> None:
+    with glue_front(job.aws) as front:
+        front.lost = 1
+        process = job.start(to="2026-08-02", endpoint=front.url)
+        [run] = job.wait_for_runs(1)
+        time.sleep(3)  # it is found while it is under way
+        job.end(run)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert len(front.starts) == 1
+
+
 def test_another_descriptors_job_is_refused(aws: Any) -> None:
     job = Job(aws, "domains/fraud/pipelines/transactions_scored.yml")
     done = subprocess.run(job.command(), cwd=ROOT, capture_output=True, text=True, check=False)
