@@ -36,6 +36,8 @@ PipelineError
 ├── RegistrationFailed         the data is published, its registration is not
 ├── VersionRefused             a proposed version cannot be published on the table as it is
 ├── ReleaseRefused             there is nothing to release, or someone else is releasing it
+├── IngestionFailed            a replication task failed, or gave a table up
+├── IngestionStopped           somebody stopped a replication task before its batch had ended
 ├── SyncFailed                 the synced copy could not be written; the one before it still counts
 ├── SyncedFileChanged          a file of the synced copy is not what its manifest says
 ├── EvidenceFailed             the evidence prefix cannot be read or written
@@ -64,6 +66,8 @@ __all__ = [
     "EvidenceFailed",
     "FileProblem",
     "ForeignTarget",
+    "IngestionFailed",
+    "IngestionStopped",
     "LocationRefused",
     "ModuleRefused",
     "OutputRefused",
@@ -300,6 +304,14 @@ class SyncedFileChanged(PipelineError):
 
 class EvidenceFailed(PipelineError, OSError):
     """The evidence prefix, a folder or an S3 prefix, cannot be read or written."""
+
+
+class IngestionFailed(PipelineError):
+    """A replication task failed, gave a table up, or could not be started or asked. Its batch is not counted."""
+
+
+class IngestionStopped(PipelineError):
+    """Somebody stopped a replication task before its batch had ended."""
 
 
 class RunInterrupted(PipelineError):

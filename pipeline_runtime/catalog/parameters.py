@@ -30,6 +30,7 @@ __all__ = [
     "PRIMARY_KEYS",
     "PUBLISHED_BY",
     "PUBLISHED_RELEASE",
+    "REPLICATION_RUN",
     "RUN_ID",
     "SUCCESSOR",
 ]
@@ -39,6 +40,7 @@ PREFIX: Final = "cordata."
 PRIMARY_KEYS: Final = "cordata.primary_keys"
 PUBLISHED_BY: Final = "cordata.published_by"
 PUBLISHED_RELEASE: Final = "cordata.published_release"
+REPLICATION_RUN: Final = "cordata.replication_run"
 CDC_SEQUENCE: Final = "cordata.cdc_sequence"
 CDC_TIMESTAMP: Final = "cordata.cdc_timestamp"
 CDC_BEFORE_PREFIX: Final = "cordata.cdc_before_prefix"
@@ -61,6 +63,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     PRIMARY_KEYS: "The columns that identify a row, comma-separated; Iceberg's identifier fields count as well.",
     PUBLISHED_BY: "Who published the table's current schema: an application, e.g. card-ledger, or a pipeline.",
     PUBLISHED_RELEASE: "The release of that application, e.g. v4.12.0; of a pipeline, the commit of its descriptor.",
+    REPLICATION_RUN: "The run of `ingest` that told of the last batch landed here: a UUID. `ingest` sets it.",
     CDC_SEQUENCE: "The column that orders changes of one key within one commit timestamp.",
     CDC_TIMESTAMP: "The column that holds a change's commit timestamp.",
     CDC_BEFORE_PREFIX: "What the names of before-image columns start with, e.g. BI_; a changed key needs them.",

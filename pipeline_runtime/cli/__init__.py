@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "run",
     "validate": "validate",
     "backfill": "backfill",
+    "ingest": "ingest",
     "replay": "replay",
     "lineage": "lineage",
     "release": "release",
@@ -40,6 +41,7 @@ USAGE = """\
 python -m pipeline_runtime <descriptor> [options]   run a pipeline (see `run --help`)
 python -m pipeline_runtime validate <path…>         check descriptors, SQL and suites, without an engine
 python -m pipeline_runtime backfill <descriptor> …  a run for every nominal period of the past
+python -m pipeline_runtime ingest --task <arn> …    follow a DMS replication, and tell of its batch as a run
 python -m pipeline_runtime replay [run id…]         deliver lineage that could not be delivered
 python -m pipeline_runtime lineage status <run id>  has DataZone processed a run's events?
 python -m pipeline_runtime release <run id> --by …  publish a quarantined batch after review

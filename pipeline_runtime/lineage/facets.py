@@ -26,12 +26,12 @@ from pipeline_runtime.lineage.provenance import Provenance, web_url
 from pipeline_runtime.lineage.redact import error_text, redact
 from pipeline_runtime.lineage.values import utc_text
 
-__all__ = ["error_facet", "job_facets", "provenance_facet", "run_facets"]
+__all__ = ["environment_facet", "error_facet", "job_facets", "parent_facet", "provenance_facet", "run_facets"]
 
 
 def run_facets(facts: RunFacts) -> dict[str, RunFacet]:
     """The run facets that every event of the run carries."""
-    facets: dict[str, Any] = {"environment-properties": _environment_facet(facts.engine)}
+    facets: dict[str, Any] = {"environment-properties": environment_facet(facts.engine)}
     if facts.engine.spark_version is not None:
         facets["processing_engine"] = processing_engine_run.ProcessingEngineRunFacet(
             name="spark",
@@ -43,7 +43,7 @@ def run_facets(facts: RunFacts) -> dict[str, RunFacet]:
         nominal = utc_text(facts.context.nominal_time, milliseconds=False)
         facets["nominalTime"] = nominal_time_run.NominalTimeRunFacet(nominalStartTime=nominal, producer=PRODUCER)
     if facts.context.parent is not None:
-        facets["parent"] = _parent_facet(facts.context.parent)
+        facets["parent"] = parent_facet(facts.context.parent)
     if facts.release is not None:
         facets["cordata_release"] = ReleaseRunFacet(
             original_run_id=facts.release.original_run_id,
@@ -108,7 +108,8 @@ def error_facet(error: BaseException) -> error_message_run.ErrorMessageRunFacet:
     )
 
 
-def _environment_facet(engine: Engine) -> dict[str, Any]:
+def environment_facet(engine: Engine) -> dict[str, Any]:
+    """What DataZone recognises the dataset of a Glue table by."""
     # The Spark listener's facet of this name has no class and no schema of its own, and its name no Python
     # identifier; this is the form that DataZone looks for.
     return {
@@ -122,7 +123,8 @@ def _environment_facet(engine: Engine) -> dict[str, Any]:
     }
 
 
-def _parent_facet(parent: ParentRun) -> parent_run.ParentRunFacet:
+def parent_facet(parent: ParentRun) -> parent_run.ParentRunFacet:
+    """The scheduler's own run."""
     return parent_run.ParentRunFacet(
         run=parent_run.Run(runId=parent.run_id, facets=None),
         job=parent_run.Job(namespace=parent.namespace, name=parent.name, facets=None),

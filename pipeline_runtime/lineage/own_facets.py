@@ -13,10 +13,12 @@ __all__ = [
     "PRODUCER",
     "ColumnOriginsDatasetFacet",
     "ColumnsDatasetFacet",
+    "LandedOutputDatasetFacet",
     "ProcessingJobFacet",
     "ProvenanceRunFacet",
     "PublishOutputDatasetFacet",
     "ReleaseRunFacet",
+    "ReplicationRunFacet",
     "SlimmedRunFacet",
     "schema_url",
 ]
@@ -93,6 +95,39 @@ class ReleaseRunFacet(RunFacet):
     @staticmethod
     def _get_schema() -> str:
         return schema_url("ReleaseRunFacet")
+
+
+@attr.define
+class ReplicationRunFacet(RunFacet):
+    """Run facet `cordata_replication`: which batch of which AWS DMS task the run tells of.
+
+    `batch` counts from 1 and `previous_run_id` told of the one before; both only of a batch that has ended.
+    """
+
+    task: str
+    migration_type: str
+    batch: int | None = None
+    previous_run_id: str | None = None
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("ReplicationRunFacet")
+
+
+@attr.define
+class LandedOutputDatasetFacet(OutputDatasetFacet):
+    """Output facet `cordata_landed`: the rows of a batch by what they tell, and the source's table they are of."""
+
+    source_namespace: str
+    source_name: str
+    full_load_rows: int
+    inserts: int
+    updates: int
+    deletes: int
+
+    @staticmethod
+    def _get_schema() -> str:
+        return schema_url("LandedOutputDatasetFacet")
 
 
 @attr.define

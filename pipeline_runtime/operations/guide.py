@@ -274,6 +274,17 @@ GUIDE: Final[Mapping[type[errors.PipelineError], Advice]] = {
         "The message says which, and which option to pass where that is what you want.",
         "Quarantine",
     ),
+    errors.IngestionFailed: Advice(
+        "A replication task failed, gave a table up, or could not be started or asked; the message repeats DMS's "
+        "reason. What it has landed stays, and is counted by the next batch that ends.",
+        Actor.PLATFORM,
+        "Cure what DMS names (its task log says more), reload the tables that it gave up, and call `ingest` again.",
+    ),
+    errors.IngestionStopped: Advice(
+        "Somebody stopped the replication task before its batch had ended; the run ends with ABORT.",
+        Actor.DUTY,
+        "Call `ingest` again: it resumes a task that follows changes, and loads anew with one that does not.",
+    ),
     errors.SyncFailed: Advice(
         "The synced copy could not be written, or what is deployed could not be read.",
         Actor.DUTY,

@@ -43,6 +43,8 @@ OWN = {
     "cordata_column_origins": own_facets.ColumnOriginsDatasetFacet,
     "cordata_columns": own_facets.ColumnsDatasetFacet,
     "cordata_slimmed": own_facets.SlimmedRunFacet,
+    "cordata_replication": own_facets.ReplicationRunFacet,
+    "cordata_landed": own_facets.LandedOutputDatasetFacet,
 }
 
 
