@@ -64,7 +64,7 @@ test-full: setup checkov qedro airflow ## The long proofs too
 	@$(PY) -m pytest -q
 
 tf-test: setup checkov ## The Terraform modules: format, validity, their own tests, checkov, and each example applied
-	@$(PY) -m pytest -q $(addprefix tests/terraform/test_terraform_,modules.py checkov.py examples.py freshness.py)
+	@$(PY) -m pytest -q -n 2 --dist loadfile $(addprefix tests/terraform/test_terraform_,examples.py modules.py checkov.py freshness.py)
 
 kill-trials: setup ## kill -9 of the driver at random moments: KILL_TRIALS=25 of each kind, KILL_SEED=… repeats
 	@$(PY) -m pytest -q -p no:cacheprovider tests/run/test_run_killed.py
