@@ -16,6 +16,8 @@ from openlineage.client.facet_v2 import (
 )
 
 from pipeline_runtime import __version__
+from pipeline_runtime.catalog.parameters import REPLICATION_RUN
+from pipeline_runtime.catalog.table import PinnedSource
 from pipeline_runtime.context import ParentRun
 from pipeline_runtime.descriptor.blocks import Step
 from pipeline_runtime.descriptor.model import Descriptor
@@ -97,8 +99,14 @@ def provenance_facet(facts: RunFacts, declaration: Provenance) -> ProvenanceRunF
         source_catalog_version=source.table.version if source else None,
         source_published_by=source.published_by if source else None,
         source_published_release=source.published_release if source else None,
+        source_replication_run=_replication_run(source),
         producer=PRODUCER,
     )
+
+
+def _replication_run(source: PinnedSource | None) -> str | None:
+    """The run that told of the last batch in a landing table, as its Parameters name it; None for other sources."""
+    return None if source is None else source.table.parameters.get(REPLICATION_RUN)
 
 
 def error_facet(error: BaseException) -> error_message_run.ErrorMessageRunFacet:

@@ -64,6 +64,7 @@ class ProvenanceRunFacet(RunFacet):
     source_catalog_version: int | None = None
     source_published_by: str | None = None
     source_published_release: str | None = None
+    source_replication_run: str | None = None
 
     @staticmethod
     def _get_schema() -> str:

@@ -63,6 +63,17 @@ def test_a_landed_change_log_is_published_as_the_rows_it_leaves(lab):
     assert "WARNING" not in outcome.trace
 
 
+def test_the_terminal_event_names_the_replication_run_of_the_batch_that_was_read(lab):
+    landed_by = "0c0ffee0-1111-4222-8333-444455556666"
+    register(lab, primary_keys="id", cdc_timestamp="ts", replication_run=landed_by)
+    land(lab, "LOAD00000001.parquet", [(None, None, 1, "10.00")], logged=False)
+
+    outcome = lab.run()
+
+    assert outcome.code == 0, outcome.trace
+    assert outcome.terminal["run"]["facets"]["cordata_provenance"]["source_replication_run"] == landed_by
+
+
 def test_reported_dms_5_updates_of_rows_that_never_came_are_in_the_trace(lab):
     register(lab, primary_keys="id", cdc_timestamp="ts")
     land(lab, "20260801-120000000.parquet", [("U", "2026-08-01 12:00:00", 1, "30.00")])
