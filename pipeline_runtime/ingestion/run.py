@@ -69,7 +69,9 @@ def ingest(request: IngestionRequest, environ: Mapping[str, str], trace: Trace) 
     )
     evidence = RunEvidence(deployment.evidence, request.run_id)
     emitter = Emitter(
-        evidence, open_delivery(deployment.lineage.destination), lambda text: trace.stage("lineage", text)
+        evidence,
+        open_delivery(deployment.lineage.destination),
+        lambda text: trace.stage("lineage", text.removeprefix("lineage: ")),
     )
     emitter.check()
     with uninterrupted():
