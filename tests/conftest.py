@@ -20,6 +20,12 @@ JARS = Path(os.environ.get("PIPELINE_RUNTIME_JARS", ROOT / ".cache" / "jars" / "
 REGION = "eu-central-1"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where processes share the tests (`make check`), those of a folder stay together, as what they set up does."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
+
+
 @dataclass(frozen=True)
 class Aws:
     """The stand-in for AWS: moto's server with AWS's own rules where moto lacks them."""
