@@ -16,8 +16,8 @@ locals {
   # A domain's jobs are declared in its own folder; governance needs their names, to let them post lineage and to
   # close their runs. A test holds the two lists together.
   domains = {
-    fraud   = { account = "444455556666", bucket = "cordata-fraud-pipelines-prod", job_names = ["transactions_scored_daily"] }
-    policy  = { account = "555566667777", bucket = "cordata-policy-pipelines-prod", job_names = ["claims_ingest_hourly"] }
-    finance = { account = "666677778888", bucket = "cordata-finance-pipelines-prod", job_names = ["merchant_settlement_daily"] }
+    fraud   = { account = "444455556666", bucket = "cordata-fraud-pipelines-prod", repository = "cordata/fraud-pipelines", job_names = ["transactions_scored_daily"] }
+    policy  = { account = "555566667777", bucket = "cordata-policy-pipelines-prod", repository = "cordata/policy-pipelines", job_names = ["claims_ingest_hourly"] }
+    finance = { account = "666677778888", bucket = "cordata-finance-pipelines-prod", repository = "cordata/finance-pipelines", job_names = ["merchant_settlement_daily"] }
   }
 }

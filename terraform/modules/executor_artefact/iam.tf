@@ -25,11 +25,12 @@ data "aws_iam_policy_document" "bucket" {
 
   # A published version is what runs named in their provenance: it is never replaced. S3 itself refuses a write
   # without If-None-Match. The parts of a multipart upload cannot carry that header, its completion does.
+  # The list of domains lies beside the versions' folders and follows what is deployed.
   statement {
     sid       = "NothingIsOverwritten"
     effect    = "Deny"
     actions   = ["s3:PutObject"]
-    resources = ["${aws_s3_bucket.this.arn}/*"]
+    resources = ["${aws_s3_bucket.this.arn}/${local.prefix}*/*"]
 
     principals {
       type        = "*"

@@ -54,3 +54,13 @@ resource "aws_s3_bucket_policy" "this" {
 
   depends_on = [aws_s3_bucket_public_access_block.this]
 }
+
+# Made from what is deployed, so that a producer's build asks a new domain without anybody remembering it.
+resource "aws_s3_object" "domain_repositories" {
+  count = length(var.domain_repositories) == 0 ? 0 : 1
+
+  bucket       = aws_s3_bucket.this.id
+  key          = "${local.prefix}domain-repositories.txt"
+  content_type = "text/plain"
+  content      = join("", [for repository in sort(distinct(values(var.domain_repositories))) : "${repository}\n"])
+}

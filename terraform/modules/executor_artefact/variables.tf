@@ -29,6 +29,17 @@ variable "publisher_arns" {
   }
 }
 
+variable "domain_repositories" {
+  description = "Where each deployed domain's descriptors are kept, as owner/name, by domain: the list that producers' builds clone and ask. None writes no list."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for repository in values(var.domain_repositories) : can(regex("^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$", repository))])
+    error_message = "A repository is named owner/name, such as cordata/fraud-pipelines, without a host."
+  }
+}
+
 variable "access_log_bucket" {
   description = "The bucket that S3 writes this bucket's access log to, under this bucket's name; null writes none, for accounts whose CloudTrail records reads and writes of objects."
   type        = string

@@ -41,6 +41,39 @@ run "domains_read_and_only_the_platform_publishes" {
   }
 }
 
+run "producers_find_every_domains_repository_once_a_line" {
+  variables {
+    domain_repositories = { fraud = "cordata/risk-pipelines", finance = "cordata/finance-pipelines", scoring = "cordata/risk-pipelines" }
+  }
+
+  assert {
+    condition     = aws_s3_object.domain_repositories[0].content == "cordata/finance-pipelines\ncordata/risk-pipelines\n"
+    error_message = "one owner/name a line, each once"
+  }
+
+  assert {
+    condition     = output.domain_repositories == "s3://${aws_s3_bucket.this.id}/pipeline-runtime/domain-repositories.txt"
+    error_message = "the list lies beside the versions"
+  }
+}
+
+run "without_domains_there_is_no_list" {
+  command = plan
+
+  assert {
+    condition     = length(aws_s3_object.domain_repositories) == 0
+    error_message = "an empty list would ask nobody, and pass"
+  }
+}
+
+run "a_repository_with_its_host_is_refused" {
+  command = plan
+  variables {
+    domain_repositories = { fraud = "https://git.example.com/cordata/fraud-pipelines" }
+  }
+  expect_failures = [var.domain_repositories]
+}
+
 run "an_upper_case_bucket_is_refused" {
   command = plan
   variables {

@@ -16,4 +16,6 @@ inputs = {
   bucket_name     = "cordata-artifacts-${local.env.name}"
   publisher_arns  = ["arn:aws:iam::${local.env.accounts.platform}:role/platform-ci"]
   reader_accounts = { for name, domain in local.env.domains : name => domain.account }
+
+  domain_repositories = { for name, domain in local.env.domains : name => domain.repository }
 }
