@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 import sys
@@ -16,6 +15,7 @@ from pipeline_runtime.backfill.conduct import Limits, due_for, make_runs, stoppa
 from pipeline_runtime.backfill.periods import Period, moment, periods_between
 from pipeline_runtime.backfill.report import exit_code, listener_for, summary
 from pipeline_runtime.backfill.starters import RUN_HERE, GlueStarter, LocalStarter, Starter
+from pipeline_runtime.cli.settings import environ_of
 from pipeline_runtime.descriptor.files import find_files
 from pipeline_runtime.descriptor.load import ANY_KINDS, LoadedDescriptor, load
 from pipeline_runtime.errors import ConfigurationError, PipelineError
@@ -84,9 +84,7 @@ def _backfill(options: argparse.Namespace) -> int:
 
 def _here(options: argparse.Namespace, pipeline: str) -> tuple[str, Starter]:
     """Where the evidence is, and runs on this machine."""
-    environ = dict(os.environ)
-    if options.evidence is not None:
-        environ["CORDATA_EVIDENCE"] = options.evidence
+    environ = environ_of(options)
     # What a run would refuse is refused once, and not for every period.
     evidence = LineageSettings.from_environ(environ).evidence
     folder = options.logs or Path(tempfile.gettempdir()) / "pipeline-runtime-backfill"

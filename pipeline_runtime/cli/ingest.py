@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
 
+from pipeline_runtime.cli.settings import environ_of
 from pipeline_runtime.context import ParentRun
 from pipeline_runtime.descriptor.duration import parse_duration
 from pipeline_runtime.errors import PipelineError
@@ -29,12 +29,6 @@ def main(argv: Sequence[str]) -> int:
         options = _parser().parse_args(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
-    given = {
-        "CORDATA_EVIDENCE": options.evidence,
-        "CORDATA_LINEAGE_URL": options.lineage_url,
-        "CORDATA_LINEAGE": options.lineage,
-    }
-    environ = {**os.environ, **{key: value for key, value in given.items() if value is not None}}
     try:
         request = IngestionRequest(
             task=TaskArn.parse(options.task),
@@ -45,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
             pause=options.pause,
             parent=options.parent_run,
         )
-        return ingest(request, environ, Trace(request.run_id, options.log_format))
+        return ingest(request, environ_of(options), Trace(request.run_id, options.log_format))
     except PipelineError as refusal:
         sys.stderr.write(f"{type(refusal).__name__}: {refusal}\n")
         return refusal.exit_code

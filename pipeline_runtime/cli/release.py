@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline_runtime.cli.settings import environ_of
 from pipeline_runtime.engine.session import build_session
 from pipeline_runtime.errors import PipelineError
 from pipeline_runtime.release import ReleaseRequest, release
@@ -35,14 +35,8 @@ def main(argv: Sequence[str], *, start_spark: SparkStarter = build_session) -> i
         take_over=options.take_over,
         replace_newer=options.replace_newer,
     )
-    given = {
-        "CORDATA_EVIDENCE": options.evidence,
-        "CORDATA_LINEAGE_URL": options.lineage_url,
-        "CORDATA_LINEAGE": options.lineage,
-    }
-    environ = {**os.environ, **{key: value for key, value in given.items() if value is not None}}
     try:
-        return release(request, environ, lambda run_id: Trace(run_id, options.log_format), start_spark)
+        return release(request, environ_of(options), lambda run_id: Trace(run_id, options.log_format), start_spark)
     except PipelineError as refusal:
         sys.stderr.write(f"{type(refusal).__name__}: {refusal}\n")
         return refusal.exit_code

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline_runtime.cli.settings import environ_of
 from pipeline_runtime.context import ParentRun
 from pipeline_runtime.errors import ConfigurationError, PipelineError, UsageError
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
@@ -84,18 +84,11 @@ def _descriptor(options: argparse.Namespace) -> Iterator[tuple[Path, SyncedCopy 
 
 
 def _environment(options: argparse.Namespace) -> dict[str, str]:
-    """The process environment, the command line's settings on top."""
-    given = {
-        "CORDATA_LINEAGE_URL": options.lineage_url,
-        "CORDATA_LINEAGE": options.lineage,
-        "CORDATA_LINEAGE_CHILDREN": options.lineage_children,
-        "CORDATA_EVIDENCE": options.evidence,
-        "CORDATA_LINEAGE_ROLE_ARN": options.lineage_role_arn,
-        "CORDATA_OWNER_TOPIC": options.owner_topic,
-        "CORDATA_GOVERNANCE_CATALOG": options.governance_catalog,
-        JOB_RUN: f"{options.job_name}/{options.job_run_id}" if options.job_name and options.job_run_id else None,
-    }
-    return {**os.environ, **{key: value for key, value in given.items() if value is not None}}
+    """The process environment, the command line's settings on top, and the job run that this process is on Glue."""
+    environ = environ_of(options)
+    if options.job_name and options.job_run_id:
+        environ[JOB_RUN] = f"{options.job_name}/{options.job_run_id}"
+    return environ
 
 
 def _parser(glue: bool) -> argparse.ArgumentParser:
