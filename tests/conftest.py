@@ -93,6 +93,25 @@ def jars() -> list[Path]:
 
 
 @pytest.fixture(scope="session")
+def spark_conf(aws: Aws, jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Spark configuration folder, as a deployment has it, for runs in a process of their own."""
+    folder = tmp_path_factory.mktemp("spark-conf")
+    settings = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "1g",
+        "spark.jars": ",".join(map(str, jars)),
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.s3a.endpoint": aws.endpoint,
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+    }
+    (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+    return folder
+
+
+@pytest.fixture(scope="session")
 def spark(aws: Aws, jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The one Spark session: Iceberg's GlueCatalog on the stand-in for AWS, as on Glue."""
     from pipeline_runtime.engine.session import build_session, session_settings

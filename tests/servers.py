@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-__all__ = ["free_port", "wait_until_up"]
+__all__ = ["Adapter", "free_port", "running_adapter", "wait_until_up"]
 
 
 def free_port() -> int:
@@ -28,3 +36,33 @@ def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 3
         else:
             return
     raise RuntimeError(f"{url} did not answer within {seconds} s")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """The Lambda's handler behind a local port, in front of the DataZone fake."""
+
+    url: str
+    folder: Path
+
+    def events(self, run_id: str) -> list[dict[str, Any]]:
+        """The run's events as received, in order of arrival."""
+        bodies = [json.loads(file.read_bytes()) for file in sorted(self.folder.glob("*.json"))]
+        return [body for body in bodies if body["run"]["runId"] == run_id]
+
+
+@contextmanager
+def running_adapter(folder: Path) -> Iterator[Adapter]:
+    """The adapter in a process of its own; what it receives lies in the folder."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sandbox.adapter_front", "--port", str(port), "--events", str(folder)],
+        env={**os.environ, "DATAZONE_DOMAIN_ID": "dzd_sandbox"},
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_until_up(f"http://127.0.0.1:{port}/health", process)
+        yield Adapter(f"http://127.0.0.1:{port}/lineage", folder)
+    finally:
+        process.terminate()
+        process.wait(10)

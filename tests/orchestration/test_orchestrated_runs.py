@@ -10,7 +10,6 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from pipeline_runtime.glue.engines import DEFAULT, ENGINES
 from pipeline_runtime.glue.job import GlueJob, definition
 from sandbox.lineage_access import INVOKER_ROLE
 from tests.run.lab import Lab
-from tests.servers import free_port, wait_until_up
+from tests.servers import Adapter, running_adapter
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -35,28 +34,10 @@ ACCOUNT = "123456789012"
 DESCRIPTOR = "domains/fraud/pipelines/payments_scored.yml"
 
 
-@dataclass(frozen=True)
-class Adapter:
-    url: str
-    folder: Path
-
-    def events(self, run_id: str) -> list[dict[str, Any]]:
-        bodies = [json.loads(file.read_bytes()) for file in sorted(self.folder.glob("*.json"))]
-        return [body for body in bodies if body["run"]["runId"] == run_id]
-
-
 @pytest.fixture(scope="module")
 def adapter(aws: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
-    folder, port = tmp_path_factory.mktemp("received"), free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sandbox.adapter_front", "--port", str(port), "--events", str(folder)],
-        env={**os.environ, "DATAZONE_DOMAIN_ID": "dzd_sandbox"},
-        stdout=subprocess.DEVNULL,
-    )
-    wait_until_up(f"http://127.0.0.1:{port}/health", process)
-    yield Adapter(f"http://127.0.0.1:{port}/lineage", folder)
-    process.terminate()
-    process.wait(10)
+    with running_adapter(tmp_path_factory.mktemp("received")) as adapter:
+        yield adapter
 
 
 @pytest.fixture
@@ -67,24 +48,6 @@ def lab(aws: Any, spark: Any, tmp_path: Path, adapter: Adapter) -> Lab:
         "sql/settled.sql", "SELECT id, amount, day FROM frame WHERE status = 'settled' AND day = :nominal_date\n"
     )
     return made
-
-
-@pytest.fixture(scope="session")
-def spark_conf(aws: Any, jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("spark-conf")
-    settings = {
-        "spark.master": "local[2]",
-        "spark.driver.memory": "1g",
-        "spark.jars": ",".join(map(str, jars)),
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
-        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-        "spark.hadoop.fs.s3a.endpoint": aws.endpoint,
-        "spark.hadoop.fs.s3a.path.style.access": "true",
-    }
-    (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
-    return folder
 
 
 def test_a_backfill_publishes_each_day_and_one_with_bad_rows_stops_no_other(lab: Lab, spark_conf: Path) -> None:
