@@ -11,6 +11,8 @@ _LIMIT = 600
 _PLAN = re.compile(r";\n\s*[!']*\w.*", re.DOTALL)
 _ECHO = re.compile(r"\n+== SQL[ (].*", re.DOTALL)
 _STACK = re.compile(r"\n+(?:\s+at |JVM stacktrace:).*", re.DOTALL)
+#: What a JVM that was told to end says of the work it drops: Spark to its jobs, a call that came too late, Java itself.
+_ENDING = ("SparkContext was shut down", "Cannot call methods on a stopped SparkContext", "Shutdown in progress")
 _PYTHON_STACK = "Traceback (most recent call last)"
 #: In a Python worker's stack, the lines that are a domain's own.
 _DOMAIN_LINE = re.compile(r'File "(?P<file>[^"]*/transforms/[^"]+\.py)", line (?P<line>\d+)')
@@ -27,7 +29,8 @@ def failures() -> tuple[type[Exception], ...]:
 def short_message(error: BaseException) -> str:
     """The message of an error that Spark raised: its own words with its suggestions, at most 600 characters.
 
-    Of a chain of causes in the JVM the innermost one counts: the outer ones say `Job aborted`.
+    Of a chain of causes in the JVM the innermost one counts: the outer ones say `Job aborted`. Where the JVM was on its
+    way out, that is said first: nothing is wrong with the job.
     """
     text = _jvm_message(getattr(error, "java_exception", None)) or str(error)
     for noise in (_STACK, _PLAN, _ECHO):
@@ -36,6 +39,8 @@ def short_message(error: BaseException) -> str:
     if any(line.startswith(_PYTHON_STACK) for line in lines):
         # A Python function's own error; above it are the worker's file names, the domain's among them.
         lines = [*_domain_places(lines), *lines[-1:]]
+    if any(said in text for said in _ENDING):
+        lines = ["Spark was shut down: it was stopped from outside (SIGTERM):", *lines]
     short = " ".join(lines)
     return short if len(short) <= _LIMIT else short[: _LIMIT - 1] + "…"
 

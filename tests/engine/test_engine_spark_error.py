@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -42,3 +44,36 @@ def test_a_long_message_is_cut(spark: Any) -> None:
     message = message_of(spark.sql("SELECT raise_error(repeat('long ', 500))").collect)
     assert len(message) == 600
     assert message.endswith("…")
+
+
+STOPPED = """
+import threading, time
+from pyspark.sql import SparkSession
+from pipeline_runtime.engine.spark_error import failures, short_message
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+context = spark.sparkContext
+
+def stop_under_the_job():
+    tracker = context.statusTracker()
+    while not any(info.numActiveTasks for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage))):
+        time.sleep(0.05)
+    context._jsc.sc().stop()
+
+threading.Thread(target=stop_under_the_job).start()
+for call in (
+    spark.sql("SELECT java_method('java.lang.Thread', 'sleep', 600000L + id) FROM range(1)").collect,
+    spark.range(3).collect,
+):
+    try:
+        call()
+    except failures() as failure:
+        print(short_message(failure))
+"""
+
+
+def test_an_engine_that_ends_says_so_to_the_job_under_way_and_to_the_call_that_comes_too_late() -> None:
+    done = subprocess.run([sys.executable, "-c", STOPPED], capture_output=True, text=True, timeout=120, check=False)
+    told = done.stdout.splitlines()
+    assert len(told) == 2, done.stderr
+    assert all(line.startswith("Spark was shut down: it was stopped from outside (SIGTERM): ") for line in told)
