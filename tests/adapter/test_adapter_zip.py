@@ -80,18 +80,15 @@ def test_every_handler_works_from_the_zip_alone(built, adapter_environment, data
 
 
 @pytest.mark.parametrize("module", HANDLERS)
-def test_a_cold_import_takes_less_than_300_ms_beside_boto3(built, module):
-    """Processor time of the import in a fresh interpreter that has boto3 loaded already; the best of three."""
+def test_a_handler_brings_nothing_but_itself_and_what_lambda_has(built, module):
+    """So that its cold start is boto3's; how long it takes beside that is `benchmarks.startup`'s to say."""
     program = (
-        "import boto3, time; before = time.process_time();"
-        f"import {module}; print((time.process_time() - before) * 1000)"
+        "import boto3, sys; before = set(sys.modules);"
+        f"import {module}; print(*sorted({{name.split('.')[0] for name in set(sys.modules) - before}}))"
     )
-    environ = {**os.environ, "PYTHONPATH": str(built), "PYTHONDONTWRITEBYTECODE": "1"}
-
-    def milliseconds() -> float:
-        done = subprocess.run(
-            [sys.executable, "-c", program], env=environ, cwd="/", capture_output=True, text=True, check=True
-        )
-        return float(done.stdout)
-
-    assert min(milliseconds() for _ in range(3)) < 300
+    environ = {**os.environ, "PYTHONPATH": str(built)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, cwd="/", capture_output=True, text=True, check=True
+    )
+    brought = set(done.stdout.split()) - sys.stdlib_module_names
+    assert brought == {"lineage_adapter"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import time
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -203,11 +202,9 @@ def test_a_byte_order_mark_is_no_part_of_the_text(read):
     assert read(b"\xef\xbb\xbfa: 1\n").data == {"a": 1}
 
 
-def test_aliases_that_multiply_are_refused_quickly(refusal):
+def test_aliases_that_multiply_are_refused_before_they_do(refusal):
     bomb = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 200))
-    started = time.process_time()
     assert "more than 100,000 values" in refusal(bomb)
-    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ context = spark.sparkContext
 
 def stop_under_the_job():
     tracker = context.statusTracker()
-    while not any(info.numActiveTasks for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage))):
+    while not any(tracker.getStageInfo(stage).numActiveTasks for stage in tracker.getActiveStageIds()):
         time.sleep(0.05)
     context._jsc.sc().stop()
 

