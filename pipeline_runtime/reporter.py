@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from pipeline_runtime.catalog.history import snapshot_of_run
 from pipeline_runtime.deployment import Deployment
-from pipeline_runtime.engine.spark_error import failures, short_message
+from pipeline_runtime.engine.spark_error import GONE, failures, is_gone, short_message
 from pipeline_runtime.errors import (
     EngineFailed,
     PipelineError,
@@ -142,25 +142,14 @@ def as_pipeline_error(failure: BaseException) -> PipelineError:
         return failure
     if isinstance(failure, Interrupt):
         wrapped: PipelineError = RunInterrupted(f"the run was told to stop ({failure})")
-    elif isinstance(failure, ConnectionError) or _jvm_is_gone(failure):
-        wrapped = EngineFailed(
-            "Spark's JVM is gone: it was stopped from outside (SIGTERM), ran out of memory, or crashed"
-        )
+    elif isinstance(failure, ConnectionError) or is_gone(failure):
+        wrapped = EngineFailed(GONE)
     elif isinstance(failure, failures()):
         wrapped = EngineFailed(f"Spark failed: {short_message(failure)}")
     else:
         wrapped = EngineFailed(f"{type(failure).__name__}: {failure}")
     wrapped.__cause__ = failure
     return wrapped
-
-
-def _jvm_is_gone(failure: BaseException) -> bool:
-    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
-
-    if isinstance(failure, Py4JNetworkError):
-        return True
-    # An answer that never came is reported as an error "while calling", without an exception of Java's.
-    return isinstance(failure, Py4JError) and not isinstance(failure, Py4JJavaError)
 
 
 def _failure_lines(error: PipelineError) -> list[str]:

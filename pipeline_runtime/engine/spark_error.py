@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["failures", "short_message"]
+__all__ = ["GONE", "failures", "is_gone", "short_message"]
+
+GONE = "Spark's JVM is gone: it was stopped from outside (SIGTERM), ran out of memory, or crashed"
 
 #: Characters; enough for Spark's longest suggestion list, too short for a plan.
 _LIMIT = 600
@@ -26,12 +28,24 @@ def failures() -> tuple[type[Exception], ...]:
     return (PySparkException, Py4JError)
 
 
+def is_gone(error: BaseException) -> bool:
+    """Whether a call into Spark never got an answer."""
+    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+
+    if isinstance(error, Py4JNetworkError):
+        return True
+    # Py4J reports such a call as an error "while calling", without an exception of Java's.
+    return isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
+
+
 def short_message(error: BaseException) -> str:
     """The message of an error that Spark raised: its own words with its suggestions, at most 600 characters.
 
     Of a chain of causes in the JVM the innermost one counts: the outer ones say `Job aborted`. Where the JVM was on its
-    way out, that is said first: nothing is wrong with the job.
+    way out, that is said first: nothing is wrong with the job. Of a JVM that is gone nothing else is known.
     """
+    if is_gone(error):
+        return GONE
     text = _jvm_message(getattr(error, "java_exception", None)) or str(error)
     for noise in (_STACK, _PLAN, _ECHO):
         text = noise.sub("", text)

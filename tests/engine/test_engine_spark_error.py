@@ -77,3 +77,23 @@ def test_an_engine_that_ends_says_so_to_the_job_under_way_and_to_the_call_that_c
     told = done.stdout.splitlines()
     assert len(told) == 2, done.stderr
     assert all(line.startswith("Spark was shut down: it was stopped from outside (SIGTERM): ") for line in told)
+
+
+KILLED = """
+import os, signal, threading, time
+from pyspark.sql import SparkSession
+from pipeline_runtime.engine.spark_error import failures, short_message
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+process = spark.sparkContext._gateway.proc
+threading.Timer(1, lambda: os.kill(process.pid, signal.SIGKILL)).start()
+try:
+    spark.sql("SELECT java_method('java.lang.Thread', 'sleep', 600000L + id) FROM range(1)").collect()
+except failures() as failure:
+    print(short_message(failure))
+"""
+
+
+def test_an_engine_that_never_answers_is_said_to_be_gone() -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.startswith("Spark's JVM is gone: it was stopped from outside (SIGTERM), "), done.stderr
