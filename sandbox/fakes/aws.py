@@ -23,7 +23,9 @@ Glue
     models names: databases and tables are lower case, whatever the request's spelling;
     models paging of GetDatabases, GetTables, GetTableVersions (100 a page) and GetPartitions (1000);
     models job runs: the newest first, in pages (200), in the state that StartJobRun's argument --fake-state names
-    (test-only; RUNNING without) or that POST /fake/job-runs has said since, with a CompletedOn only once ended.
+    (test-only; RUNNING without) or that POST /fake/job-runs has said since, with a CompletedOn only once ended;
+    models BatchStopJobRun: a run under way is STOPPING until POST /fake/job-runs says that it has stopped; one that has
+    ended, or is not known, is an error inside a 200 answer.
 Lake Formation
     models the ontology: keys and values are kept in lower case, ListLFTags comes in pages (50), a second
     CreateLFTag of a key is an AlreadyExistsException;

@@ -14,6 +14,7 @@ from moto.glue import models
 from moto.glue.exceptions import EntityNotFoundException, VersionNotFoundException
 from moto.glue.responses import GlueResponse
 
+from sandbox.fakes.job_runs import ChosenJobRun
 from sandbox.fakes.lakeformation_access import Caller, Table
 from sandbox.fakes.paging import page
 
@@ -228,6 +229,22 @@ class GlueFake(GlueResponse):
         runs = self.glue_backend.get_job(self.parameters["JobName"]).get_job_runs()
         shown, token = self._page(runs[::-1], _JOB_RUN_PAGE)
         return ActionResult({"JobRuns": [run.as_dict() for run in shown], "NextToken": token})
+
+    def batch_stop_job_run(self) -> ActionResult:
+        name = self.parameters["JobName"]
+        runs = {run.job_run_id: cast(ChosenJobRun, run) for run in self.glue_backend.get_job(name).job_runs}
+        stopped, refused = [], []
+        for id_ in self.parameters["JobRunIds"]:
+            named = {"JobName": name, "JobRunId": id_}
+            if id_ not in runs:
+                problem = {"ErrorCode": "EntityNotFoundException", "ErrorMessage": f"Job run {id_} not found."}
+                refused.append({**named, "ErrorDetail": problem})
+            elif runs[id_].stop():
+                stopped.append(named)
+            else:
+                problem = {"ErrorCode": "InvalidInputException", "ErrorMessage": f"Job run {id_} is not running."}
+                refused.append({**named, "ErrorDetail": problem})
+        return ActionResult({"SuccessfulSubmissions": stopped, "Errors": refused})
 
     def _page(self, items: Sequence[T], most: int) -> tuple[Sequence[T], str | None]:
         size = min(int(self.parameters.get("MaxResults") or most), most)

@@ -47,6 +47,13 @@ class ChosenJobRun(FakeJobRun):
             answer["ErrorMessage"] = self._message or f"the job run ended as {self.status}"
         return answer
 
+    def stop(self) -> bool:
+        """Asks for its end, which whoever runs it then tells of; False where it has ended."""
+        if self.status not in _UNDER_WAY:
+            return False
+        self._chosen = "STOPPING"
+        return True
+
     def end(self, state: str, message: str | None) -> None:
         """From now on the job run is in this state."""
         self._chosen, self._message = state, message

@@ -1,4 +1,4 @@
-"""Glue in front of the stand-in for AWS: what moto lacks, and someone who hears of each job run that is started."""
+"""Glue in front of the stand-in for AWS: someone who hears of each job run that is started or stopped."""
 
 from __future__ import annotations
 
@@ -53,10 +53,11 @@ class Front:
     def answer(self, action: str, body: dict[str, Any], caller: str, forward: Callable[[], bytes]) -> bytes:
         """The answer to one request. Raises Refused."""
         if action == "BatchStopJobRun":
+            answer = forward()
             for id_ in body["JobRunIds"]:
                 self.stopped.append(id_)
                 self.on_stop(id_)
-            return b"{}"
+            return answer
         if action != "StartJobRun":
             return forward()
         start = Start(body["JobName"], body.get("Arguments", {}), caller)

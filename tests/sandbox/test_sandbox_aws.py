@@ -53,6 +53,20 @@ def test_the_state_file_says_where_the_server_listens(tmp_path: Path) -> None:
         assert process.wait(10) == 0
 
 
+def test_a_job_run_that_is_told_to_stop_is_stopping_until_it_has_ended(aws: Any) -> None:
+    glue = aws.client("glue", FRAUD)
+    glue.create_job(Name="stopped", Role="r", Command={"Name": "glueetl"}, ExecutionProperty={"MaxConcurrentRuns": 9})
+    at_work = glue.start_job_run(JobName="stopped")["JobRunId"]
+    ended = glue.start_job_run(JobName="stopped", Arguments={"--fake-state": "SUCCEEDED"})["JobRunId"]
+
+    answer = glue.batch_stop_job_run(JobName="stopped", JobRunIds=[at_work, ended, "jr_unknown"])
+
+    assert [each["JobRunId"] for each in answer["SuccessfulSubmissions"]] == [at_work]
+    assert [each["JobRunId"] for each in answer["Errors"]] == [ended, "jr_unknown"]
+    states = [glue.get_job_run(JobName="stopped", RunId=id_)["JobRun"]["JobRunState"] for id_ in (at_work, ended)]
+    assert states == ["STOPPING", "SUCCEEDED"]
+
+
 @pytest.mark.spark
 def test_iceberg_commits_move_the_version_without_filling_the_archive(aws: Any, spark: Any) -> None:
     glue = aws.client("glue")
