@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from pipeline_runtime.catalog.history import snapshot_of_run
 from pipeline_runtime.catalog.table import TableIdentity
+from pipeline_runtime.closer.delivering import deliver_stored
 from pipeline_runtime.closer.events import completed_event, ending_event
 from pipeline_runtime.closer.job_runs import JobRun
 from pipeline_runtime.closer.telling import note_completed, tell_of_end, tell_of_no_beginning
@@ -17,10 +18,9 @@ from pipeline_runtime.closer.verdict import Action, Seen, Verdict, judge
 from pipeline_runtime.errors import EvidenceFailed
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence, Staged
 from pipeline_runtime.evidence.store import EvidenceStore
-from pipeline_runtime.lineage.delivery import Delivered, Delivery
+from pipeline_runtime.lineage.delivery import Delivery
 from pipeline_runtime.lineage.identity import identity_problem
 from pipeline_runtime.lineage.limits import size_problem
-from pipeline_runtime.lineage.outbox import deliver
 from pipeline_runtime.lineage.redact import redact
 from pipeline_runtime.notify.owner import Notifier, NotTold
 from pipeline_runtime.writers.parquet_settle import finish_switch
@@ -89,7 +89,7 @@ class Closer:
         if verdict.action is not Action.SILENT:
             if verdict.action is not Action.DELIVER:
                 self._claim(run, self._event(run, verdict, published, job_run), verdict)
-            undelivered = self._deliver(run)
+            undelivered = deliver_stored(run, self.open_delivery())
         if is_fresh or not job_run.has_ended:
             return Closed(run.run_id, verdict, tuple(undelivered))  # The run may be about to tell by itself.
         try:
@@ -155,22 +155,6 @@ class Closer:
         if verdict.action is Action.COMPLETE:
             note_completed(run, self.now())
         return tell_of_end(run, self.notifier, self.now())
-
-    def _deliver(self, run: RunEvidence) -> list[str]:
-        """Sends what is stored and was not delivered, in the order of the run; returns what could not be sent."""
-        delivery = self.open_delivery()
-        problems: list[str] = []
-        for kind in EventKind:
-            body = run.event(kind)
-            if delivery is None or body is None or run.receipt(kind) is not None:
-                continue
-            reason = run.parked(kind) or size_problem(body)
-            if reason is None:
-                outcome = deliver(run, kind, body, delivery)
-                reason = None if isinstance(outcome, Delivered) else outcome.reason
-            if reason is not None:
-                problems.append(f"{kind.name}: {reason}")
-        return problems
 
 
 def _parking_reason(body: bytes) -> str | None:

@@ -4,7 +4,8 @@
     {"detail-type": "Scheduled Event"}, or {"sweep": true}                                   all job runs of late
 
 Answers with what became of each run, `{"runs": [{"runId", "job", "jobRunId", "action", "reason", "undelivered"}]}`,
-with "told" where its owner was told of its end, and logs a line a run. A run that cannot be judged, because the
+with "told" where its owner was told of its end, and logs a line a run. The sweep also closes batches of ingestion
+whose run was killed; they have a "task" instead of a job and a job run. A run that cannot be judged, because the
 evidence or the catalog does not answer, does not stop the sweep, nor does an owner who cannot be told; the call fails
 at its end, so that the Lambda's alarm hears of it. An event that comes so early that the run's last words may be on
 their way fails as well: Lambda tries an asynchronous call again after a minute.
@@ -26,6 +27,7 @@ from botocore.session import Session, get_session
 
 from pipeline_runtime.closer.closing import Closer
 from pipeline_runtime.closer.job_runs import STATE_CHANGE, JobRun, job_run_of_event, job_runs_since
+from pipeline_runtime.closer.lost_batches import close_lost_batches
 from pipeline_runtime.closer.settings import CloserSettings
 from pipeline_runtime.closer.verdict import Action
 from pipeline_runtime.errors import CatalogError, ConfigurationError, EvidenceFailed
@@ -113,7 +115,23 @@ def _sweep(settings: CloserSettings, closer: Closer) -> dict[str, Any]:
             found += [job_run for job_run in job_runs_since(closer.glue, job, since) if job_run.has_ended]
         except _PROBLEMS as error:
             problems.append(redact(f"job {job}: {error}"))
-    return _close_all(closer, found, problems)
+    batches = _lost_batches(closer, problems)
+    answer = _close_all(closer, found, problems)
+    return {"runs": batches + answer["runs"]}
+
+
+def _lost_batches(closer: Closer, problems: list[str]) -> list[dict[str, Any]]:
+    try:
+        lost = close_lost_batches(closer.evidence, closer.open_delivery, closer.now())
+    except EvidenceFailed as error:
+        problems.append(redact(f"batches of ingestion: {error}"))
+        return []
+    answer: list[dict[str, Any]] = []
+    for each in lost:
+        said = {"runId": each.run_id, "task": each.task, "action": Action.FAIL.value, "reason": each.reason}
+        answer.append({**said, "undelivered": list(each.undelivered)})
+        sys.stdout.write(json.dumps({"level": "INFO", "message": "closer", **answer[-1]}) + "\n")
+    return answer
 
 
 def _close_all(closer: Closer, job_runs: Iterable[JobRun], problems: list[str]) -> dict[str, Any]:

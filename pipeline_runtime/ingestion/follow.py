@@ -84,8 +84,10 @@ def begin(tasks: Tasks, task: Task) -> str:
     return f"{task.name} ({task.kind}) {how}"
 
 
-def follow(tasks: Tasks, before: Task, bound: Bound, pause: float) -> Ended:
+def follow(tasks: Tasks, before: Task, bound: Bound, pause: float, looked: Callable[[], None]) -> Ended:
     """Looks at the task every `pause` seconds until its batch ends. `before` is the task before it was started.
+
+    `looked` is called at each look, and may raise.
 
     Raises IngestionFailed where the task fails or has given a table up, IngestionStopped where somebody stopped it.
     """
@@ -93,6 +95,7 @@ def follow(tasks: Tasks, before: Task, bound: Bound, pause: float) -> Ended:
     counters: tuple[TableCounts, ...] | None = None
     while True:
         task = _patiently(tasks.look)
+        looked()
         now = time.monotonic()
         if not _is_of_before(task, before, now - begun):
             if task.status in _GONE:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage.client.event_v2 import RunEvent, RunState
 
+from pipeline_runtime.closer.lost_batches import close_lost_batches
 from pipeline_runtime.context import ParentRun
 from pipeline_runtime.deployment import Deployment, connect
 from pipeline_runtime.errors import (
@@ -24,11 +25,12 @@ from pipeline_runtime.ingestion.batches import Batch, Batches
 from pipeline_runtime.ingestion.datasets import LandingPlace, SourceSystem, landing_place, source_system
 from pipeline_runtime.ingestion.events import Ingestion, Landed, ended_event, landed_event, start_event
 from pipeline_runtime.ingestion.follow import Bound, Ended, begin, check_bound, follow
+from pipeline_runtime.ingestion.following import Following
 from pipeline_runtime.ingestion.landing import landing_tables, mark
 from pipeline_runtime.ingestion.statistics import TableCounts, batch_of
 from pipeline_runtime.ingestion.task import Task, TaskArn, Tasks, Unanswered
 from pipeline_runtime.interrupts import Interrupt, interruptible, uninterrupted
-from pipeline_runtime.lineage.delivery import open_delivery
+from pipeline_runtime.lineage.delivery import Delivery, open_delivery
 from pipeline_runtime.lineage.emitter import Emitter
 from pipeline_runtime.lineage.engine import engine_of
 from pipeline_runtime.lineage.redact import redact
@@ -74,15 +76,20 @@ def ingest(request: IngestionRequest, environ: Mapping[str, str], trace: Trace) 
         lambda text: trace.stage("lineage", text.removeprefix("lineage: ")),
     )
     emitter.check()
+    following = Following(deployment.evidence, request.run_id, request.task.text)
     with uninterrupted():
+        _close_the_lost(deployment, request.task, trace)
+        following.begin()
         emitter.start(start_event(run, at=datetime.now(UTC)))
         error: PipelineError | None = None
         try:
             with interruptible(lambda: None):
                 tables = landing_tables(deployment.glue, request.databases, deployment.region)
                 trace.stage("task", begin(tasks, task))
-                ended = follow(tasks, task, request.bound, request.pause)
+                ended = follow(tasks, task, request.bound, request.pause, following.go_on)
             trace.stage("ended", f"{task.name}: {ended.why}")
+            if evidence.event(EventKind.TERMINAL) is not None:
+                raise IngestionFailed("the run was taken for lost, and closed as FAIL; the next batch counts what came")
             event = _landed(request, deployment, run, ended, source, place, tables, trace)
         except BaseException as failure:
             error = _as_pipeline_error(failure)
@@ -92,9 +99,20 @@ def ingest(request: IngestionRequest, environ: Mapping[str, str], trace: Trace) 
             first, *rest = redact(str(error)).splitlines() or [""]
             trace.stage("ABORT" if aborted else "FAIL", f"{type(error).__name__}: {first}", *rest)
         outcome = emitter.terminal(event)
+        following.end()
         trace.note(emitter.summary)
         trace.note(f"{outcome.event_type or 'unclaimed'} event: {evidence.where(EventKind.TERMINAL)}")
     return 0 if error is None and outcome.event_type in (None, "COMPLETE") else 1
+
+
+def _close_the_lost(deployment: Deployment, task: TaskArn, trace: Trace) -> None:
+    """Where no closer watches, the next batch of a task says how a killed one ended."""
+
+    def delivery() -> Delivery | None:
+        return open_delivery(deployment.lineage.destination)
+
+    for lost in close_lost_batches(deployment.evidence, delivery, datetime.now(UTC), task.text):
+        trace.stage("WARNING", f"run {lost.run_id} of this task never said how it ended; it is closed as FAIL")
 
 
 def _described(tasks: Tasks, deployment: Deployment) -> tuple[Task, SourceSystem, LandingPlace]:
