@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from pipeline_runtime.airflow.products import find_products
 from pipeline_runtime.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,6 +151,61 @@ def test_the_domains_sync_puts_the_commit_where_the_jobs_read_it() -> None:
     jobs = workflow(ROOT / "docs" / "ci" / "domain.yml")["jobs"]
     assert jobs["sync"]["needs"] == "check"
     assert jobs["sync"]["concurrency"]["cancel-in-progress"] is False
+
+
+def test_the_orchestrator_gets_the_descriptors_of_a_merge_after_the_jobs_have_them() -> None:
+    names = [step.get("name") for step in workflow(ROOT / "docs" / "ci" / "domain.yml")["jobs"]["sync"]["steps"]]
+    assert names[-2:] == [
+        "Put the commit where the jobs read it",
+        "Put the descriptors where the orchestrator reads them",
+    ]
+
+
+def test_the_orchestrator_gets_descriptors_and_nothing_else(tmp_path: Path) -> None:
+    """`aws` is a stand-in that keeps the order of the CLI's filters: of those that fit a file, the last one counts."""
+    root, bucket, bin_ = (
+        tmp_path / "repository",
+        tmp_path / "bucket" / "domains" / "fraud" / "pipelines",
+        tmp_path / "bin",
+    )
+    shutil.copytree(ROOT / "domains" / "fraud", root)
+    for folder in (bin_, bucket):
+        folder.mkdir(parents=True)
+    (root / "pipelines" / "helper.py").write_text("raise SystemExit('code of a domain in Airflow')\n")
+    (bucket / "retired.yml").write_text("gone from the repository")
+    (bin_ / "aws").write_text(f"#!{sys.executable}\n{AWS_S3_SYNC}")
+    (bin_ / "aws").chmod(0o755)
+    shell = script(ROOT / "docs" / "ci" / "domain.yml", "Put the descriptors where the orchestrator reads them")
+
+    done = bash(f"PATH={bin_}:$PATH\n{shell}", root, DOMAIN_ROOT=".", DAGS=str(bucket))
+
+    assert done.returncode == 0, done.stderr
+    copied = {file.name: file.read_bytes() for file in bucket.iterdir()}
+    assert copied == {file.name: file.read_bytes() for file in (root / "pipelines").glob("*.yml")}
+    [product] = find_products(tmp_path / "bucket")
+    assert (product.domain, product.path) == ("fraud", "domains/fraud/pipelines/transactions_scored.yml")
+
+
+AWS_S3_SYNC = """
+import fnmatch, pathlib, shutil, sys
+
+service, command, *words = sys.argv[1:]
+assert (service, command) == ("s3", "sync")
+filters, delete = [], False
+while words[0].startswith("--"):
+    option = words.pop(0)
+    if option in ("--exclude", "--include"):
+        filters.append((option == "--include", words.pop(0)))
+    delete = delete or option == "--delete"
+source, target = map(pathlib.Path, words)
+fits = lambda file: [wanted for wanted, pattern in filters if fnmatch.fnmatch(file.name, pattern)][-1]
+there = {file.name for file in source.iterdir() if fits(file)}
+for file in target.iterdir():
+    if delete and fits(file) and file.name not in there:
+        file.unlink()
+for name in there:
+    shutil.copy(source / name, target / name)
+"""
 
 
 @pytest.mark.parametrize("damage", [False, True])
