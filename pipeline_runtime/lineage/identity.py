@@ -21,11 +21,11 @@ _GLUE_NAME = re.compile(r"table/[^/]+/[^/]+")
 
 @dataclass(frozen=True)
 class Symlink:
-    """Another name of a dataset. `type` TABLE is given once: DataZone builds its identifier from that one."""
+    """Another name of a dataset. `type` TABLE is given once at most: DataZone builds its identifier from that one."""
 
     namespace: str
     name: str
-    type: Literal["TABLE", "LOGICAL", "LOCATION"]
+    type: Literal["TABLE", "CATALOG", "LOGICAL", "LOCATION"]
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,11 @@ def glue_dataset(identity: TableIdentity, *, domain: str, location: str | None) 
 def jdbc_dataset(endpoint: JdbcEndpoint, identity: TableIdentity, *, domain: str) -> DatasetIdentity:
     """A database's table, under the name that every other tool gives it; its entry in the Glue catalog is a symlink.
 
-    That one is of type TABLE: DataZone links the node to the asset that was catalogued.
+    That one is not of type TABLE: DataZone would name the node after it, and dbt's, or the ingestion's, runs that touch
+    the same table would be at another node.
     """
     symlinks = (
-        Symlink(identity.namespace, identity.name, "TABLE"),
+        Symlink(identity.namespace, identity.name, "CATALOG"),
         Symlink(job_namespace(domain), identity.fqn, "LOGICAL"),
     )
     return DatasetIdentity(endpoint.namespace, endpoint.name, symlinks)

@@ -19,6 +19,7 @@ from pipeline_runtime.errors import CatalogError
 from pipeline_runtime.lineage.identity import jdbc_dataset
 from pipeline_runtime.readers.jdbc import with_endpoint
 from pipeline_runtime.schema.columns import Column, Schema
+from sandbox.fakes.datazone_nodes import Caller, source_identifier
 
 SECRET = "s3cret"
 LOCATION = "ledger.public.payments"
@@ -86,10 +87,21 @@ def test_its_dataset_is_the_databases_own_and_links_to_the_catalogs_entry(connec
     assert (dataset.namespace, dataset.name) == ("postgres://db.internal:5432", LOCATION)
     first, *_ = dataset.symlinks
     assert (first.type, first.namespace, first.name) == (
-        "TABLE",
+        "CATALOG",
         "arn:aws:glue:eu-central-1:111122223333",
         "table/raw/payments",
     )
+
+
+def test_in_datazone_its_node_is_the_one_that_other_tools_name(connect: Any, endpoint: Any) -> None:
+    found = endpoint(connect("jdbc:postgresql://db.internal/ledger", USERNAME="app", PASSWORD=SECRET))
+    ours = jdbc_dataset(found, IDENTITY, domain="fraud")
+    links = [{"namespace": each.namespace, "name": each.name, "type": each.type} for each in ours.symlinks]
+    told = {"namespace": ours.namespace, "name": ours.name, "facets": {"symlinks": {"identifiers": links}}}
+    by_dbt = {"namespace": "postgres://db.internal:5432", "name": LOCATION}
+    on_glue = {"environment-properties": {"environment-properties": {"GLUE_VERSION": "5.1"}}}
+    caller = Caller("111122223333", "eu-central-1")
+    assert source_identifier(told, on_glue, caller) == source_identifier(by_dbt, {}, caller)
 
 
 def test_the_credentials_come_from_the_connections_secret(connect: Any, endpoint: Any, keep: Any) -> None:

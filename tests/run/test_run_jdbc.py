@@ -76,7 +76,7 @@ def test_reported_ol_10_a_tables_rows_are_published_under_the_databases_name_and
     assert source["namespace"] == f"postgres://127.0.0.1:{postgres.port}"
     assert source["name"] == "ledger.public.payments"
     catalogued = source["facets"]["symlinks"]["identifiers"][0]
-    assert (catalogued["type"], catalogued["name"]) == ("TABLE", f"table/{lab.raw}/ledger_payments")
+    assert (catalogued["type"], catalogued["name"]) == ("CATALOG", f"table/{lab.raw}/ledger_payments")
     assert [field["name"] for field in source["facets"]["schema"]["fields"]] == list(COLUMNS)
     assert secret not in everything_kept(lab, outcome)
     seen = (lab.evidence / "runs" / outcome.run_id / "listener" / "events.jsonl").read_text("utf-8").splitlines()
