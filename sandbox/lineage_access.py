@@ -11,7 +11,17 @@ import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-__all__ = ["DBT_KEY", "DOMAINS", "FINANCE_ROLE", "INVOKER_ROLE", "REPORTING_KEY", "adapter_environment", "provide"]
+__all__ = [
+    "AIRFLOW_KEY",
+    "DBT_KEY",
+    "DOMAINS",
+    "FINANCE_ROLE",
+    "INVOKER_ROLE",
+    "REPORTING_KEY",
+    "TRANSFORM_KEY",
+    "adapter_environment",
+    "provide",
+]
 
 DOMAINS = ("fraud", "policy", "finance")
 #: Signs for all of the sample domains.
@@ -21,6 +31,9 @@ FINANCE_ROLE = "arn:aws:iam::444455556666:role/lineage-invoker-finance"
 #: Bearer keys, as dbt-ol or Airflow's provider would send them.
 DBT_KEY = "sandbox-key-of-dbt-in-fraud-5b1f0c2d9e"
 REPORTING_KEY = "sandbox-key-of-reporting-in-finance-81ac"
+#: Of tools that serve all domains, each in a domain of its own.
+TRANSFORM_KEY = "sandbox-key-of-dbt-in-transform-2e77c1"
+AIRFLOW_KEY = "sandbox-key-of-airflow-in-orchestration-9c40"
 
 QUEUE = "lineage-dead-letters"
 BUCKET = "lineage-dead-letters"
@@ -57,6 +70,8 @@ def provide(environ: MutableMapping[str, str] | None = None) -> None:
     keys = {
         "dbt-fraud": {"domains": ["fraud"], "current": DBT_KEY},
         "reporting-finance": {"domains": ["finance"], "current": REPORTING_KEY},
+        "dbt": {"domains": ["transform"], "current": TRANSFORM_KEY},
+        "airflow": {"domains": ["orchestration"], "current": AIRFLOW_KEY},
     }
     try:
         secrets.create_secret(Name=SECRET, SecretString=json.dumps({"keys": keys}))

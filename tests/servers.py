@@ -52,14 +52,15 @@ class Adapter:
 
 
 @contextmanager
-def running_adapter(folder: Path) -> Iterator[Adapter]:
-    """The adapter in a process of its own; what it receives lies in the folder."""
+def running_adapter(folder: Path, log: Path | None = None) -> Iterator[Adapter]:
+    """The adapter in a process of its own; what it receives lies in the folder, and its log in that file."""
     port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sandbox.adapter_front", "--port", str(port), "--events", str(folder)],
-        env={**os.environ, "DATAZONE_DOMAIN_ID": "dzd_sandbox"},
-        stdout=subprocess.DEVNULL,
-    )
+    with (log or Path(os.devnull)).open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sandbox.adapter_front", "--port", str(port), "--events", str(folder)],
+            env={**os.environ, "DATAZONE_DOMAIN_ID": "dzd_sandbox"},
+            stdout=said,
+        )
     try:
         wait_until_up(f"http://127.0.0.1:{port}/health", process)
         yield Adapter(f"http://127.0.0.1:{port}/lineage", folder)
