@@ -10,7 +10,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full tf-test kill-trials benchmark check lint types setup checkov qedro airflow lock clean
+.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full tf-test kill-trials benchmark check lint types setup checkov qedro airflow dbt lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -60,7 +60,7 @@ glue-run: setup ## Run a deployed job here, as Glue would: JOB=<name>, ACCOUNT=<
 test: setup ## Everything but the long proofs
 	@$(PY) -m pytest -q -m "not slow"
 
-test-full: setup checkov qedro airflow ## The long proofs too
+test-full: setup checkov qedro airflow dbt ## The long proofs too
 	@$(PY) -m pytest -q
 
 tf-test: setup checkov ## The Terraform modules: format, validity, their own tests, checkov, and each example applied
@@ -100,6 +100,15 @@ airflow: .cache/airflow/.installed ## Set up Airflow, as MWAA runs it, for the p
 	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@; \
 	  exit; \
 	done; echo "Airflow on MWAA needs Python 3.12; set AIRFLOW_PYTHON=…" >&2; exit 1
+
+dbt: .cache/dbt/.installed ## Set up dbt and dbt-ol, for the proof that their lineage and ours meet
+
+.cache/dbt/.installed: tests/emitters/dbt-requirements.txt
+	@for python in "$(DBT_PYTHON)" python3.12 python3.13 $(PYTHON) "$$(pyenv root 2>/dev/null)"/versions/3.1[1-3].*/bin/python3; do \
+	  "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || continue; \
+	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@; \
+	  exit; \
+	done; echo "dbt needs Python 3.11 to 3.13; set DBT_PYTHON=…" >&2; exit 1
 
 lint: setup
 	@$(VENV)/bin/ruff format --check --quiet . && $(VENV)/bin/ruff check --quiet .
