@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from auditor import Auditor
 
 from sandbox.audited_domain import AuditedDomain, allowed, ssh_key, ssh_signing
 
@@ -37,6 +38,11 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def domain(tmp_path: Path, quiet_git: None, keys: Path) -> AuditedDomain:
     """The domain, its files written, not committed yet; commits will be signed with Ana's SSH key."""
     return AuditedDomain(tmp_path / "repo", signing=ssh_signing(keys / "ana")).write()
+
+
+@pytest.fixture
+def audit(tmp_path: Path, keys: Path, capsys: pytest.CaptureFixture[str], domain: AuditedDomain) -> Auditor:
+    return Auditor(tmp_path, keys, capsys)
 
 
 @dataclass(frozen=True)

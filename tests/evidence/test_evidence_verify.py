@@ -5,57 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
+from auditor import Auditor, Event, kinds, make_head
 
-from pipeline_runtime.cli import main
 from pipeline_runtime.lineage.events import RunStatus
-from sandbox.audited_domain import COMMITTED, ENDED, RUN, AuditedDomain, allowed, ssh_signing
-
-Event = dict[str, Any]
-
-
-class Auditor:
-    """Runs `verify` as a person would and keeps what was said."""
-
-    def __init__(self, folder: Path, keys: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.file, self.keys, self._capsys = folder / "event.json", keys, capsys
-
-    def __call__(self, event: Event | bytes | Path, *options: str, trusted: bool = True) -> tuple[int, list[str]]:
-        """The exit code, and the lines of both streams."""
-        if isinstance(event, Path):
-            self.file = event
-        else:
-            self.file.write_bytes(event if isinstance(event, bytes) else json.dumps(event).encode())
-        signers = ["--allowed-signers", str(self.keys / "allowed_signers")] if trusted else []
-        code = main(["verify", str(self.file), *signers, *options])
-        said = self._capsys.readouterr()
-        return code, (said.out + said.err).splitlines()
-
-
-@pytest.fixture
-def audit(tmp_path: Path, keys: Path, capsys: pytest.CaptureFixture[str], domain: AuditedDomain) -> Auditor:
-    return Auditor(tmp_path, keys, capsys)
+from sandbox.audited_domain import COMMITTED, ENDED, RUN, AuditedDomain, ssh_signing
 
 
 def provenance_of(event: Event) -> Event:
     facet: Event = event["run"]["facets"]["cordata_provenance"]
     return facet
-
-
-def make_head(domain: AuditedDomain, commit: str) -> None:
-    """Makes a commit object of that text, which git itself would not write, the repository's current one."""
-    command = ["git", "-C", str(domain.top), "hash-object", "-t", "commit", "-w", "--stdin"]
-    made = subprocess.run(command, input=commit, capture_output=True, text=True, check=True)
-    domain.git("update-ref", "HEAD", made.stdout.strip())
-
-
-def kinds(lines: Sequence[str]) -> list[str]:
-    return [line.partition(":")[0] for line in lines]
 
 
 def test_an_honest_run_passes_with_one_line_that_says_what_was_verified(audit: Auditor, domain: AuditedDomain) -> None:
@@ -306,193 +269,6 @@ def test_objects_that_git_would_not_write_are_findings_too(audit: Auditor, domai
 def test_clocks_that_differ_by_minutes_are_no_finding(audit: Auditor, domain: AuditedDomain) -> None:
     domain.commit(ENDED + timedelta(minutes=9))
     assert audit(domain.event(), "--repository", str(domain.top))[0] == 0
-
-
-# SSH signatures
-
-
-def test_a_key_that_nobody_listed_is_unknown(audit: Auditor, domain: AuditedDomain, keys: Path) -> None:
-    domain.signing = ssh_signing(keys / "eve")
-    domain.commit()
-    code, lines = audit(domain.event(), "--repository", str(domain.top))
-    assert (code, kinds(lines)) == (1, ["unknown key"])
-    assert "allowed_signers does not list it" in lines[0]
-
-
-def test_without_allowed_signers_every_ssh_key_is_unknown(audit: Auditor, domain: AuditedDomain) -> None:
-    domain.commit()
-    code, lines = audit(domain.event(), "--repository", str(domain.top), trusted=False)
-    assert (code, kinds(lines)) == (1, ["unknown key"])
-    assert "pass --allowed-signers" in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("options", "kind"),
-    [
-        ('valid-before="20260804091421"', "expired key"),
-        ('valid-before="20260804091422"', None),
-        ('valid-after="20260805"', "expired key"),
-        ('valid-after="20260101",valid-before="20270101"', None),
-        ('namespaces="git"', None),
-        ('namespaces="file"', "unknown key"),
-    ],
-)
-def test_an_ssh_key_must_have_been_valid_when_the_run_ended(
-    audit: Auditor, domain: AuditedDomain, keys: Path, tmp_path: Path, options: str, kind: str | None
-) -> None:
-    domain.commit()
-    signers = allowed(tmp_path / "signers", keys / "ana", options)
-
-    code, lines = audit(
-        domain.event(), "--repository", str(domain.top), "--allowed-signers", str(signers), trusted=False
-    )
-
-    assert (code, kinds(lines)) == ((0, ["verified"]) if kind is None else (1, [kind]))
-
-
-@pytest.mark.parametrize("principal", ["*@cordata.example", "bo@cordata.example,ana@cordata.example"])
-def test_an_allowed_signer_may_be_a_pattern_or_a_list(
-    audit: Auditor, domain: AuditedDomain, keys: Path, tmp_path: Path, principal: str
-) -> None:
-    domain.commit()
-    signers = allowed(tmp_path / "signers", keys / "ana", principal=principal)
-    options = ("--repository", str(domain.top), "--allowed-signers", str(signers))
-    assert audit(domain.event(), *options, trusted=False)[0] == 0
-
-
-def test_a_signature_taken_from_another_commit_is_bad(audit: Auditor, domain: AuditedDomain) -> None:
-    honest = domain.git("cat-file", "commit", domain.commit())
-    forged = honest.replace("Score transactions", "Score other transactions") + "\n"
-    make_head(domain, forged)
-
-    code, lines = audit(domain.event(), "--repository", str(domain.top))
-
-    assert (code, kinds(lines)) == (1, ["bad signature"])
-
-
-def test_an_x509_signature_is_said_not_to_have_been_checked(audit: Auditor, domain: AuditedDomain) -> None:
-    domain.signing = []
-    headers, _, message = domain.git("cat-file", "commit", domain.commit()).partition("\n\n")
-    signature = "gpgsig -----BEGIN SIGNED MESSAGE-----\n MIAA\n -----END SIGNED MESSAGE-----"
-    make_head(domain, f"{headers}\n{signature}\n\n{message}\n")
-    code, lines = audit(domain.event(), "--repository", str(domain.top))
-    assert (code, kinds(lines)) == (1, ["unchecked signature"])
-
-
-# GPG signatures
-
-
-@pytest.mark.parametrize("form", ["exported file", "home", "own keyring"])
-def test_a_gpg_signature_is_good_when_its_key_is_in_the_keyring(
-    audit: Auditor,
-    domain: AuditedDomain,
-    gpg_home: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    form: str,
-) -> None:
-    key = gpg_home.new_key(f"bo-{form.split()[0]}")
-    domain.signing = gpg_home.signing(key)
-    domain.commit()
-    keyring = tmp_path / "keys.asc"
-    keyring.write_text(gpg_home.gpg("--armor", "--export", key))
-    options = {"exported file": ["--keyring", str(keyring)], "home": ["--keyring", str(gpg_home.folder)]}
-    if form == "own keyring":
-        monkeypatch.setenv("GNUPGHOME", str(gpg_home.folder))
-
-    code, lines = audit(domain.event(), "--repository", str(domain.top), *options.get(form, []), trusted=False)
-
-    assert code == 0, lines
-    assert f"OpenPGP key {key}" in lines[0]
-
-
-def keyring_of(gpg_home: Any, folder: Path, *fingerprints: str) -> list[str]:
-    keyring = folder / "keys.asc"
-    keyring.write_text(gpg_home.gpg("--armor", "--export", *fingerprints))
-    return ["--keyring", str(keyring)]
-
-
-def test_a_gpg_key_that_the_keyring_lacks_is_unknown(
-    audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path
-) -> None:
-    key, other = gpg_home.new_key("unknown"), gpg_home.new_key("somebody")
-    domain.signing = gpg_home.signing(key)
-    domain.commit()
-    code, lines = audit(domain.event(), "--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, other))
-    assert (code, kinds(lines)) == (1, ["unknown key"])
-    assert key[-16:] in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("options", "kind"),
-    [([], "expired key"), (["--at", "2026-05-01T00:00:00Z"], None), (["--at", "now"], "expired key")],
-)
-def test_a_gpg_key_must_have_been_valid_when_the_run_ended(
-    audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path, options: list[str], kind: str | None
-) -> None:
-    key = gpg_home.new_key(f"short-{len(options)}-{options[-1:] == ['now']}", "20260601T000000")
-    domain.signing = gpg_home.signing(key)
-    domain.commit()
-
-    code, lines = audit(domain.event(), "--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, key), *options)
-
-    assert (code, kinds(lines)) == ((0, ["verified"]) if kind is None else (1, [kind])), lines
-    if kind is not None:
-        assert "which expired on 2026-06-01T00:00:00 UTC" in lines[0]
-
-
-def test_a_gpg_key_that_has_expired_since_the_run_still_vouches_for_it(
-    audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path
-) -> None:
-    key = gpg_home.new_key("since", "20260901T000000")
-    domain.signing = gpg_home.signing(key)
-    domain.commit()
-    options = ("--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, key))
-    assert audit(domain.event(), *options)[0] == 0
-
-
-def test_a_signing_subkey_that_had_expired_is_found_though_its_primary_key_is_valid(
-    audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path
-) -> None:
-    primary = gpg_home.new_key("subkey")
-    subkey = ("--passphrase", "", "--pinentry-mode", "loopback", "--quick-add-key", primary, "ed25519", "sign")
-    gpg_home.gpg(*subkey, "20260601T000000", at="20260102T000000")
-    domain.signing = gpg_home.signing(primary)
-    domain.commit()
-
-    options = ("--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, primary))
-
-    code, lines = audit(domain.event(), *options)
-    assert (code, kinds(lines)) == (1, ["expired key"]), lines
-    assert primary not in lines[0]
-    assert audit(domain.event(), *options, "--at", "2026-05-01T00:00:00Z")[0] == 0
-
-
-def test_a_revoked_gpg_key_vouches_for_nothing(
-    audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path
-) -> None:
-    key = gpg_home.new_key("revoked")
-    domain.signing = gpg_home.signing(key)
-    domain.commit()
-    certificate = (gpg_home.folder / "openpgp-revocs.d" / f"{key}.rev").read_text()
-    revocation = tmp_path / "revocation.asc"
-    revocation.write_text(certificate.replace(":-----BEGIN", "-----BEGIN"))
-    gpg_home.gpg("--import", str(revocation))
-
-    code, lines = audit(domain.event(), "--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, key))
-
-    assert (code, kinds(lines)) == (1, ["revoked key"])
-
-
-def test_a_gpg_signature_over_another_commit_is_bad(
-    audit: Auditor, domain: AuditedDomain, gpg_home: Any, tmp_path: Path
-) -> None:
-    key = gpg_home.new_key("bad")
-    domain.signing = gpg_home.signing(key)
-    forged = domain.git("cat-file", "commit", domain.commit()).replace("Score", "Forge") + "\n"
-    make_head(domain, forged)
-    code, lines = audit(domain.event(), "--repository", str(domain.top), *keyring_of(gpg_home, tmp_path, key))
-    assert (code, kinds(lines)) == (1, ["bad signature"])
 
 
 # Where the objects come from
