@@ -258,3 +258,9 @@ class Table:
         }
         self.s3.put_object(Bucket=self.bucket, Key=key, Body=json.dumps(document).encode())
         return f"s3://{self.bucket}/{key}"
+
+
+def changed(**columns: tuple[str, bool] | None) -> str:
+    """A proposal: COLUMNS with some added, altered or (None) removed."""
+    merged = {**COLUMNS, **columns}
+    return proposal_text({name: column for name, column in merged.items() if column is not None})

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
-from importlib import resources
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import attr
 import pytest
-from jsonschema import Draft202012Validator
-from listener_samples import batch_write, quarantine_write, witnessed
+from event_samples import AT, QUARANTINE, SOURCE, TARGET, every_event, names, released, wire
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import RunFacet
-from openlineage.client.serde import Serde
-from openlineage_reading import OWN, facets_of, own_schema_problems, read_back, specification
 
 from pipeline_runtime import __version__
 from pipeline_runtime.catalog.table import TableIdentity
-from pipeline_runtime.context import ParentRun
 from pipeline_runtime.descriptor.blocks import OnFailure
 from pipeline_runtime.errors import EngineFailed, PublishBlocked
 from pipeline_runtime.lineage.engine import engine_of
@@ -35,57 +28,13 @@ from pipeline_runtime.lineage.events import (
     to_bytes,
     validation_event,
 )
-from pipeline_runtime.lineage.facts import Release, RunFacts
+from pipeline_runtime.lineage.facts import RunFacts
 from pipeline_runtime.lineage.provenance import GitFacts
-
-AT = datetime(2026, 8, 4, 9, 14, 22, 123_456, tzinfo=UTC)
-SOURCE = {"namespace": "arn:aws:glue:eu-central-1:444455556666", "name": "table/fraud_raw/transactions"}
-TARGET = {"namespace": "arn:aws:glue:eu-central-1:111122223333", "name": "table/fraud_curated/transactions_scored"}
-QUARANTINE = {**TARGET, "name": "table/fraud_curated/transactions_scored__quarantine"}
-
-
-def wire(event: RunEvent) -> dict[str, Any]:
-    return json.loads(to_bytes(event))
-
-
-def names(datasets: list[dict[str, Any]]) -> list[dict[str, str]]:
-    return [{key: each[key] for key in ("namespace", "name")} for each in datasets]
-
-
-def filled(value: Any) -> Any:
-    """Without the empty maps and lists that the classes put where an event has nothing."""
-    if isinstance(value, dict):
-        return {key: inner for key, each in value.items() if (inner := filled(each)) not in ({}, [])}
-    return [filled(each) for each in value] if isinstance(value, list) else value
-
-
-def released(facts: RunFacts) -> RunFacts:
-    """The facts of a run that publishes what another had put in quarantine."""
-    return dataclasses.replace(facts, release=Release("0b8c7a40-0000-4000-8000-000000000001", "ann", "checked"))
 
 
 @pytest.fixture
 def events(facts: RunFacts) -> dict[str, RunEvent]:
-    blocked = PublishBlocked("transactions-scored-daily", facts.result) if facts.result else None
-    with_parent = dataclasses.replace(
-        facts, context=dataclasses.replace(facts.context, parent=ParentRun("airflow", "dag.task", "0" * 31 + "1"))
-    )
-    bare = RunFacts(facts.context, facts.descriptor, facts.engine)
-    return {
-        "start": start_event(with_parent, at=AT),
-        "bare start": start_event(bare, at=AT),
-        "complete": terminal_event(facts, RunStatus.COMPLETE, at=AT),
-        "fail": terminal_event(facts, RunStatus.FAIL, at=AT, error=blocked),
-        "bare fail": terminal_event(bare, RunStatus.FAIL, at=AT, error=KeyError("x")),
-        "quarantined": terminal_event(facts, RunStatus.QUARANTINED, at=AT, error=blocked),
-        "witnessed": terminal_event(witnessed(facts, batch_write()), RunStatus.COMPLETE, at=AT),
-        "witnessed quarantine": terminal_event(
-            witnessed(facts, batch_write(), quarantine_write()), RunStatus.QUARANTINED, at=AT, error=blocked
-        ),
-        "released": terminal_event(released(facts), RunStatus.COMPLETE, at=AT),
-        "validation": validation_event(facts, RunStatus.COMPLETE, at=AT),
-        "quarantined validation": validation_event(facts, RunStatus.QUARANTINED, at=AT),
-    }
+    return every_event(facts)
 
 
 def test_a_start_names_the_run_and_the_declaration_and_no_dataset(facts: RunFacts) -> None:
@@ -332,79 +281,6 @@ def test_datasets_that_are_not_known_are_never_invented(facts: RunFacts) -> None
         validation_event(dataclasses.replace(facts, result=None), RunStatus.COMPLETE, at=AT)
 
 
-def test_every_event_reads_back_through_openlineages_classes_without_loss(events: dict[str, RunEvent]) -> None:
-    for name, event in events.items():
-        body = to_bytes(event)
-        again = read_back(body)
-        assert filled(Serde.to_dict(again)) == filled(json.loads(body)), name
-        assert Serde.to_dict(event) == json.loads(body), name
-
-
-def test_every_event_and_facet_names_its_schema_and_its_producer(events: dict[str, RunEvent]) -> None:
-    for name, event in events.items():
-        data = wire(event)
-        assert data["schemaURL"] == "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
-        assert data["eventTime"].endswith("Z")
-        for where, facet in facets_of(data).items():
-            assert facet["_producer"] == data["producer"], (name, where)
-            assert re.fullmatch(r"https://\S+\.json#/\$defs/\w+", facet["_schemaURL"]), (name, where)
-
-
-def test_our_own_facets_hold_what_their_published_schemas_say(events: dict[str, RunEvent]) -> None:
-    seen = set()
-    for name, event in events.items():
-        for where, facet in facets_of(wire(event)).items():
-            kind = where.partition(".")[2]
-            if kind in OWN:
-                seen.add(kind)
-                assert own_schema_problems(kind, facet) == [], (name, where)
-    # The marker of a slimmed event has its own tests, and so have the facets of a replication's batch.
-    assert seen == set(OWN) - {"cordata_slimmed", "cordata_replication", "cordata_landed"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "change"),
-    [
-        ("processing", {"legal_basis": "because"}),
-        ("processing", {"purpose": ""}),
-        ("cordata_provenance", {"descriptor_sha256": "9c1f4b7e"}),
-        ("cordata_provenance", {"step_params": {"n": 1}}),
-        ("cordata_provenance", {"source_schema_version": "7"}),
-        ("cordata_provenance", {"surprise": 1}),
-        ("cordata_publish", {"rows": -1}),
-        ("cordata_column_origins", {"unknown": [{"columns": ["a"]}]}),
-        ("cordata_column_origins", {"complete": "yes"}),
-        ("cordata_columns", {"columns": [{"name": "a"}]}),
-        ("cordata_columns", {"columns": [{"name": "a", "nullable": True, "unti": "EUR"}]}),
-    ],
-)
-def test_the_published_schemas_refuse_what_is_wrong(
-    events: dict[str, RunEvent], kind: str, change: dict[str, Any]
-) -> None:
-    facets = {where.partition(".")[2]: facet for where, facet in facets_of(wire(events["complete"])).items()}
-    assert own_schema_problems(kind, {**facets[kind], **change}) != []
-
-
-def test_the_schemas_are_in_the_package() -> None:
-    folder = resources.files("pipeline_runtime.lineage") / "schemas"
-    assert {Path(entry.name).stem for entry in folder.iterdir()} == {facet.__name__ for facet in OWN.values()}
-
-
-def test_every_event_holds_against_the_openlineage_specification(events: dict[str, RunEvent]) -> None:
-    registry = specification()
-    if registry is None:
-        pytest.skip("OPENLINEAGE_SPEC does not name a checkout's spec folder")
-    for name, event in events.items():
-        data = wire(event)
-        checks = {"event": ({"$ref": data["schemaURL"]}, data)}
-        for where, facet in facets_of(data).items():
-            if where.partition(".")[2] not in OWN:
-                checks[where] = ({"$ref": facet["_schemaURL"]}, facet)
-        for where, (schema, instance) in checks.items():
-            problems = [e.message for e in Draft202012Validator(schema, registry=registry).iter_errors(instance)]
-            assert problems == [], (name, where)
-
-
 def test_the_same_facts_give_the_same_bytes(facts: RunFacts) -> None:
     body = to_bytes(terminal_event(facts, RunStatus.COMPLETE, at=AT))
     assert body == to_bytes(terminal_event(facts, RunStatus.COMPLETE, at=AT))
@@ -499,42 +375,3 @@ def test_building_events_leaves_openlineages_global_producer_alone(facts: RunFac
     to_bytes(start_event(facts, at=AT))
     assert before == base.PRODUCER
     assert attr.fields(RunEvent).producer.default == ""
-
-
-#: The fields of the four events that the articles print, by their paths; datasets and types are spelled by our rules.
-PRINTED = {
-    "complete": """
-        eventType eventTime producer schemaURL run.runId run.facets.processing_engine.name
-        run.facets.processing_engine.version run.facets.nominalTime.nominalStartTime job.namespace job.name
-        job.facets.sourceCodeLocation.type job.facets.sourceCodeLocation.path job.facets.sourceCodeLocation.url
-        job.facets.processing.purpose job.facets.processing.legal_basis inputs.0.namespace inputs.0.name
-        outputs.0.namespace outputs.0.name outputs.0.facets.schema.fields.0.name outputs.0.facets.schema.fields.0.type
-        run.facets.cordata_provenance.descriptor_path run.facets.cordata_provenance.descriptor_sha256
-        run.facets.cordata_provenance.source_table run.facets.cordata_provenance.source_schema_version
-        run.facets.cordata_provenance.descriptor_git_commit run.facets.cordata_provenance.descriptor_git_commit_signed
-        run.facets.cordata_provenance.executor_version run.facets.cordata_provenance.step_params.model_version
-    """,
-    "validation": """
-        eventType run.runId job.namespace job.name inputs.0.namespace inputs.0.name outputs
-        inputs.0.inputFacets.dataQualityAssertions.assertions.0.assertion
-        inputs.0.inputFacets.dataQualityAssertions.assertions.0.column
-        inputs.0.inputFacets.dataQualityAssertions.assertions.0.success
-        inputs.0.inputFacets.dataQualityAssertions.assertions.1.expected
-        inputs.0.inputFacets.dataQualityAssertions.assertions.1.actual
-    """,
-    "fail": """
-        eventType eventTime producer schemaURL run.runId run.facets.errorMessage.message
-        run.facets.errorMessage.programmingLanguage run.facets.cordata_provenance.descriptor_sha256
-        run.facets.cordata_provenance.source_schema_version run.facets.cordata_provenance.descriptor_git_commit
-        job.namespace job.name inputs outputs
-    """,
-}
-
-
-@pytest.mark.parametrize("name", sorted(PRINTED))
-def test_every_field_that_the_articles_print_is_there(events: dict[str, RunEvent], name: str) -> None:
-    for path in PRINTED[name].split():
-        value: Any = wire(events[name])
-        for part in path.split("."):
-            value = value[int(part)] if isinstance(value, list) else value[part]
-        assert value not in (None, ""), path
