@@ -1,42 +1,63 @@
 # The two commands: `make run` shows the main job, `make test` proves it. Both set up what they need.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# The Glue version whose Spark runs; each has a Python environment, pins and JARs of its own.
+ENGINE ?= glue-5.1
+ifeq ($(ENGINE),glue-5.1)
 VENV   := .venv
+PINS   := constraints.txt
+else ifeq ($(ENGINE),glue-6.0)
+VENV   := .cache/glue-6.0
+PINS   := constraints-glue-6.0.txt
+else
+$(error ENGINE=$(ENGINE) is not known; there are glue-5.1 and glue-6.0)
+endif
 PY     := $(VENV)/bin/python
-JARS   := .cache/jars/glue-5.1
+JARS   := .cache/jars/$(ENGINE)
 DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 
 # Commands of the virtual environment come first, so that spark-submit finds its Python.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full tf-test kill-trials benchmark check lint types setup checkov qedro airflow dbt lock clean
+.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full test-glue-6.0 test-spark tf-test kill-trials benchmark check lint types setup checkov qedro airflow dbt lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9.-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/.installed $(JARS)/.fetched ## Set up the virtual environment and the JARs
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+.venv/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=…")'
-	@echo "setting up $(VENV) (a few minutes, once)"
-	@$(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[run,sandbox,dev]'
+	@echo "setting up $(@D) (a few minutes, once)"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[run,sandbox,dev]'
 	@touch $@
 
-$(JARS)/.fetched: sandbox/jars/ivy-glue-5.1.xml $(VENV)/.installed
+.cache/glue-6.0/.installed: pyproject.toml constraints-glue-6.0.txt
+	@for python in "$(GLUE_6_PYTHON)" python3.13 $(PYTHON) "$$(pyenv root 2>/dev/null)"/versions/3.13.*/bin/python3; do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null || continue; \
+	  echo "setting up $(@D) (a few minutes, once)"; \
+	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    -c constraints-glue-6.0.txt -e '.[run-glue-6-0,sandbox,dev]' && touch $@; \
+	  exit; \
+	done; echo "Glue 6.0 has Python 3.13; set GLUE_6_PYTHON=…" >&2; exit 1
+
+$(JARS)/.fetched: sandbox/jars/ivy-$(ENGINE).xml $(VENV)/.installed
 	@$(PY) -m sandbox.jars.fetch --into $(JARS)
 	@touch $@
 
-run: up ## Run the main job: DESCRIPTOR=… chooses another
+run: up ## Run the main job: DESCRIPTOR=… chooses another, ENGINE=glue-6.0 the other Glue version
 	@$(PY) -m sandbox.submit $(DESCRIPTOR)
 
 up: setup ## Start the stand-in for AWS with a sample lake
 	@$(PY) -m sandbox.stack up
 
 down: ## Stop it and forget its data
-	@if [ -x $(PY) ]; then $(PY) -m sandbox.stack down; fi
+	@for python in $(PY) .venv/bin/python .cache/glue-6.0/bin/python; do \
+	  if [ -x $$python ]; then exec $$python -m sandbox.stack down; fi; \
+	done
 
 drift: up ## A new column arrives at the source: the run stops before it reads
 	@$(PY) -m sandbox.stack drift
@@ -62,6 +83,13 @@ test: setup ## Everything but the long proofs
 
 test-full: setup checkov qedro airflow dbt ## The long proofs too
 	@$(PY) -m pytest -q
+	@$(MAKE) --no-print-directory test-glue-6.0
+
+test-glue-6.0: ## The end-to-end tests on Glue 6.0's Spark, Python and JARs
+	@$(MAKE) --no-print-directory ENGINE=glue-6.0 test-spark
+
+test-spark: setup ## The end-to-end tests on ENGINE's
+	@$(PY) -m pytest -q -m "spark and not slow" $(addprefix tests/,engine lineage quality readers run steps writers)
 
 tf-test: setup checkov ## The Terraform modules: format, validity, their own tests, checkov, and each example applied
 	@$(PY) -m pytest -q -n 2 --dist loadfile $(addprefix tests/terraform/test_terraform_,examples.py modules.py checkov.py freshness.py)
@@ -117,7 +145,7 @@ types: setup
 	@$(VENV)/bin/mypy
 
 lock: ## Pin what our dependencies depend on
-	@$(PY) -m pip freeze --exclude-editable | grep -v '^pipeline-runtime' > constraints.txt
+	@$(PY) -m pip freeze --exclude-editable | grep -v '^pipeline-runtime' > $(PINS)
 
 clean: down ## Remove everything that was set up
-	@rm -rf $(VENV) .cache .sandbox build dist *.egg-info
+	@rm -rf .venv .cache .sandbox build dist *.egg-info

@@ -30,10 +30,13 @@ def check_engine(engine: GlueEngine) -> None:
 
 
 def image_jars(folder: Path, *, formats: str) -> list[Path]:
-    """The JARs of Glue's image: S3's always, Iceberg's where the job asks for the format, never the listener's."""
+    """The JARs of Glue's image: S3's always, Iceberg's where the job asks for the format, never the listener's.
+
+    Iceberg's bundle of AWS clients is S3's too: it has the AWS SDK that S3A of Glue 6.0 needs.
+    """
     jars = [jar for jar in sorted(folder.glob("*.jar")) if not jar.name.startswith("openlineage-")]
     with_iceberg = "iceberg" in formats.split(",")
-    return [jar for jar in jars if with_iceberg or not jar.name.startswith("iceberg-")]
+    return [jar for jar in jars if with_iceberg or not jar.name.startswith("iceberg-spark-runtime")]
 
 
 def install_modules(archives: Sequence[Path], option: str | None, cache: Path) -> list[Path]:

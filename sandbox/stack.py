@@ -9,7 +9,8 @@
     python -m sandbox.stack down               stop everything, forget all data
 
 Everything it keeps lies in `.sandbox/`: processes and logs, `env` (the variables of a run), `spark-conf/`,
-`events/` (what the adapter received) and `evidence/`. The lake itself lives in the stand-in's memory.
+`events/` (what the adapter received) and `evidence/`. The lake itself lives in the stand-in's memory. Both engines
+share it: `up` from another engine's environment adds that engine's `env` and `spark-conf/`, in a folder of their own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sandbox.engine import engine_here, jars_folder, jars_list, settings_folder
 from sandbox.errors import SandboxError
 from sandbox.jars.fetch import fetch, is_complete
 from sandbox.lake.places import ACCOUNT, CLAIMS_TABLE, POLICY, PRODUCTS, RAW, REGION, TABLE
@@ -37,8 +39,9 @@ from sandbox.spark_conf import spark_defaults, write_conf
 __all__ = ["Stack", "main"]
 
 ROOT = Path(__file__).resolve().parents[1]
-JARS = Path(os.environ.get("PIPELINE_RUNTIME_JARS", ROOT / ".cache" / "jars" / "glue-5.1"))
-LISTING = ROOT / "sandbox" / "jars" / "ivy-glue-5.1.xml"
+ENGINE = engine_here()
+JARS = jars_folder(ENGINE)
+LISTING = jars_list(ENGINE)
 DOMAIN_ID = "dzd_sandbox"
 
 #: Registered in DataZone, so that lineage of these tables is shown with the asset.
@@ -74,6 +77,11 @@ class Stack:
     def adapter(self) -> Server:
         return Server("adapter", self.folder, "/health")
 
+    @property
+    def settings_folder(self) -> Path:
+        """Where this engine's `env` and `spark-conf` lie."""
+        return settings_folder(self.folder, ENGINE)
+
     # -- commands ------------------------------------------------------------------------------
 
     def up(self, rows: int = ROWS) -> None:
@@ -81,6 +89,8 @@ class Stack:
         lake = self._lake()
         seeded = lake is not None and lake.rows == rows and self._has_claims
         if lake is not None and seeded and self.aws.is_up() and self.adapter.is_up():
+            self._ensure_jars()
+            self._write_settings()  # of this engine: it may have been another that started the sandbox
             _say("sandbox", f"up: AWS on {self.aws.url}, adapter on {self.adapter.url}{lake.note}")
             return
         self._ensure_jars()
@@ -258,7 +268,7 @@ class Stack:
         return {key: value for key, value in os.environ.items() if key not in foreign} | self._settings()
 
     def _write_settings(self) -> None:
-        conf = self.folder / "spark-conf"
+        conf = self.settings_folder / "spark-conf"
         settings = self._settings() | {
             "CORDATA_LINEAGE_URL": f"{self.adapter.url}/lineage",
             "CORDATA_LINEAGE_AUTH": "iam",
@@ -268,14 +278,15 @@ class Stack:
             "SPARK_CONF_DIR": str(conf),
         }
         lines = "".join(f"{key}={value}\n" for key, value in settings.items())
-        (self.folder / "env").write_text(lines, encoding="utf-8")
+        conf.mkdir(parents=True, exist_ok=True)
+        (self.settings_folder / "env").write_text(lines, encoding="utf-8")
         defaults = spark_defaults(
             jars=JARS.glob("*.jar"),
             endpoint=self.aws.url,
             adapter=self.adapter.url,
             warehouse=self.folder / "spark-warehouse",
         )
-        write_conf(conf, defaults, self.folder / "spark.log")
+        write_conf(conf, defaults, self.settings_folder / "spark.log")
 
     def _client(self, service: Any) -> Any:
         import boto3

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
+from sandbox.engine import engine_here, settings_folder
 from sandbox.show import say_where_to_look
 
 __all__ = ["environment", "main"]
@@ -25,11 +26,16 @@ SANDBOX = ROOT / ".sandbox"
 
 def environment() -> dict[str, str]:
     """The process environment with what `sandbox.stack up` wrote on top; raises SystemExit where nothing is up."""
-    file = SANDBOX / "env"
+    file = _settings() / "env"
     if not file.exists():
         raise SystemExit("the sandbox is not up: run `make up` first")
     settings = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines() if "=" in line)
     return {**os.environ, **settings, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+
+
+def _settings() -> Path:
+    """Those of the engine that this environment has."""
+    return settings_folder(SANDBOX, engine_here())
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
     run_id = str(uuid.uuid4())
     command = [
         str(Path(sys.executable).parent / "spark-submit"),
-        *("--properties-file", str(SANDBOX / "spark-conf" / "spark-defaults.conf")),
+        *("--properties-file", str(_settings() / "spark-conf" / "spark-defaults.conf")),
         str(ROOT / "glue_jobs" / "run_pipeline.py"),
         *("--descriptor", descriptor, "--run-id", run_id, *rest),
     ]

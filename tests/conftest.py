@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from sandbox.engine import engine_here, jars_folder
 from tests.servers import free_port, wait_until_up
 
 ROOT = Path(__file__).resolve().parents[1]
-JARS = Path(os.environ.get("PIPELINE_RUNTIME_JARS", ROOT / ".cache" / "jars" / "glue-5.1"))
+JARS = jars_folder(engine_here())
 REGION = "eu-central-1"
 
 

@@ -47,7 +47,7 @@ def bench(folder: Path, rows: int, *, memory: str) -> Iterator[Bench]:
         logs = folder / "event-logs"
         logs.mkdir(exist_ok=True)
         properties = folder / "spark.conf"
-        defaults = (stack.folder / "spark-conf" / "spark-defaults.conf").read_text("utf-8")
+        defaults = (stack.settings_folder / "spark-conf" / "spark-defaults.conf").read_text("utf-8")
         properties.write_text(spark_properties(defaults, logs, folder, memory), "utf-8")
         settings = dict(
             line.split("=", 1) for line in (stack.folder / "env").read_text("utf-8").splitlines() if "=" in line

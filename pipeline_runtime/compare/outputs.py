@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pipeline_runtime.engine.catalogs import quoted
+from pipeline_runtime.engine.spark_4 import reader_at
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import UsageError
 from pipeline_runtime.schema.columns import Schema
@@ -87,7 +88,7 @@ def _iceberg(spark: SparkSession, at: TableAt) -> Output:
     snapshot = "" if at.snapshot_id is None else f" VERSION AS OF {at.snapshot_id}"
     frame = spark.sql(f"SELECT * FROM {name}{snapshot}")  # noqa: S608 - quoted names and a number
     partitioning = (*table.partition_columns, *table.hidden_partitions)
-    read = spark.read if at.snapshot is None else spark.read.option("snapshot-id", str(at.snapshot))
+    read = spark.read if at.snapshot is None else reader_at(spark, at.snapshot)
     listed = read.table(f"{name}.files").where("content = 0")
     if partitioning:
         fields = listed.select("partition.*").columns

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.engine.catalogs import OWN_CATALOG, catalog_settings
+from pipeline_runtime.engine.spark_4 import AS_ON_3_5, silence_query_loggers
 from pipeline_runtime.errors import ConfigurationError
 from pipeline_runtime.glue.conf import LIST_SETTINGS, merged
 
@@ -22,8 +23,7 @@ def session_settings(*, warehouse: str, foreign_accounts: Iterable[str] = (), en
     settings = {
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.session.timeZone": "UTC",
-        # The default of 3.5, said aloud: on 4.x it is the other, and the same SQL would answer otherwise.
-        "spark.sql.ansi.enabled": "false",
+        **AS_ON_3_5,
         # What Athena, Redshift and Iceberg read and write: not INT96, and no second calendar for old dates.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -50,6 +50,7 @@ def build_session(app_name: str, settings: Mapping[str, str]) -> SparkSession:
             "a SparkContext is running already; the executor must build its own, or the lineage listener's "
             "settings are ignored. Start the job script without creating a session or a GlueContext first."
         )
+    silence_query_loggers()
     builder = SparkSession.builder.appName(app_name)
     for key, value in _joined(app_name, settings).items():
         builder = builder.config(key, value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pipeline_runtime.engine.spark_4 import SQLSTATE
+
 __all__ = ["GONE", "failures", "is_gone", "short_message"]
 
 GONE = "Spark's JVM is gone: it was stopped from outside (SIGTERM), ran out of memory, or crashed"
@@ -47,7 +49,7 @@ def short_message(error: BaseException) -> str:
     if is_gone(error):
         return GONE
     text = _jvm_message(getattr(error, "java_exception", None)) or str(error)
-    for noise in (_STACK, _PLAN, _ECHO):
+    for noise in (_STACK, _PLAN, _ECHO, SQLSTATE):
         text = noise.sub("", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if any(line.startswith(_PYTHON_STACK) for line in lines):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipeline_runtime.catalog.table import PinnedSource
 from pipeline_runtime.engine.catalogs import quoted
+from pipeline_runtime.engine.spark_4 import table_at
 from pipeline_runtime.engine.spark_error import failures, short_message
 from pipeline_runtime.errors import CatalogError
 from pipeline_runtime.readers.glue_parquet import read_glue_parquet
@@ -35,13 +36,11 @@ def read_glue_table(spark: SparkSession, source: PinnedSource, spark_catalog: st
 def _read_iceberg(spark: SparkSession, source: PinnedSource, spark_catalog: str) -> DataFrame:
     table = source.table
     fqn = table.identity.fqn
-    reader = spark.read
-    if table.current_snapshot is not None:
-        # As an option on `table()`, the snapshot comes with the table's current columns, which are the ones
-        # the gate compared; `VERSION AS OF` would bring those of the snapshot's own time.
-        reader = reader.option("snapshot-id", table.current_snapshot)
+    name = quoted(spark_catalog, table.identity.database, table.identity.table)
     try:
-        frame = reader.table(quoted(spark_catalog, table.identity.database, table.identity.table))
+        # The table's current columns are the ones that the gate compared, not those of the snapshot's own time.
+        found = table.current_snapshot
+        frame = spark.table(name) if found is None else table_at(spark, name, found)
     except failures() as error:
         raise CatalogError(
             f"{fqn}: the Glue catalog holds it, and Spark cannot load it through {spark_catalog}: "

@@ -8,6 +8,7 @@ from operator import and_, or_
 from typing import TYPE_CHECKING
 
 from pipeline_runtime.engine.catalogs import quoted
+from pipeline_runtime.engine.spark_4 import reader_at
 from pipeline_runtime.writers.iceberg_table import MAIN, IcebergTable, Snapshot
 from pipeline_runtime.writers.plan import Later
 
@@ -124,7 +125,7 @@ def read_batch(table: IcebergTable, batch: Snapshot | None) -> DataFrame:
 
     if batch is None:
         return table.spark.table(table.name).where(F.lit(False))
-    rows = table.spark.read.option("snapshot-id", str(batch.id)).table(table.name)
+    rows = reader_at(table.spark, batch.id).table(table.name)
     if not table.partitioning:
         return rows
     return rows.where(_in_partitions(rows, [field.column for field in table.partitioning], _touched(table, batch)))
@@ -148,7 +149,7 @@ def later_commits(table: IcebergTable, batch: Snapshot, moment: datetime) -> tup
 
 def _touched(table: IcebergTable, batch: Snapshot) -> list[_PartitionKey]:
     """The partitions that hold the commit's files, values as text (exact for every type that can partition)."""
-    entries = table.spark.read.option("snapshot-id", str(batch.id)).table(f"{table.name}.entries")
+    entries = reader_at(table.spark, batch.id).table(f"{table.name}.entries")
     added = entries.where(f"status = 1 AND snapshot_id = {batch.id}")
     values = [f"CAST(data_file.partition.{quoted(field.name)} AS string)" for field in table.partitioning]
     return [tuple(row) for row in added.selectExpr(*values).distinct().collect()]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from sandbox.engine import engine_here, jars_folder
 from sandbox.errors import SandboxError
 from sandbox.lake.catalog import (
     create_buckets,
@@ -135,7 +136,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--drift-scores", action="store_true", help="amounts that shift the scores off their baseline")
     parser.add_argument("--drift-schema", action="store_true", help="publish the release that adds a column")
     parser.add_argument("--prepared", action="store_true", help="buckets and databases are there already")
-    parser.add_argument("--jars", type=Path, default=Path(".cache/jars/glue-5.1"), help="folder of the engine's JARs")
+    parser.add_argument("--jars", type=Path, default=jars_folder(engine_here()), help="folder of the engine's JARs")
     arguments = parser.parse_args(argv)
 
     try:

@@ -53,12 +53,12 @@ def test_an_archive_by_another_name_is_no_zip_of_wheels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("formats", "names"), [("iceberg", ["hadoop-aws-3.jar", "iceberg-aws-1.jar"]), ("", ["hadoop-aws-3.jar"])]
+    ("formats", "names"), [("iceberg", ["hadoop-aws-3.jar", "iceberg-spark-runtime-1.jar"]), ("", ["hadoop-aws-3.jar"])]
 )
 def test_the_image_has_iceberg_only_where_the_job_asks_and_never_our_listener(
     tmp_path: Path, formats: str, names: list[str]
 ) -> None:
-    for name in ("hadoop-aws-3.jar", "iceberg-aws-1.jar", "openlineage-spark_2.12-1.53.0.jar"):
+    for name in ("hadoop-aws-3.jar", "iceberg-spark-runtime-1.jar", "openlineage-spark_2.12-1.53.0.jar"):
         (tmp_path / name).touch()
     assert [jar.name for jar in image_jars(tmp_path, formats=formats)] == names
 

@@ -1,0 +1,99 @@
+"""Where Spark 4.1, which Glue 6.0 has, does otherwise than Spark 3.5 of Glue 5.1, and what makes both do the same.
+
+The one place for such differences: the rest of the executor does not ask which Spark it runs on. What the versions are
+made of is in `glue.engines`. Sources: Spark's SQL migration guide, and runs of the same domains on both.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pipeline_runtime.engine.catalogs import quoted
+from pipeline_runtime.errors import CatalogError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+
+__all__ = ["AS_ON_3_5", "SQLSTATE", "reader_at", "silence_query_loggers", "table_at"]
+
+#: Settings with which 4.1 reads, binds and computes a step's SQL as 3.5 does; there they are the defaults, or unknown.
+AS_ON_3_5: Mapping[str, str] = MappingProxyType(
+    {
+        # The same SQL would fail where it answers NULL, or overflows, on 3.5.
+        "spark.sql.ansi.enabled": "false",
+        # The same pattern could read a text as another date, silently; on 3.5 such a pattern fails.
+        "spark.sql.legacy.timeParserPolicy": "EXCEPTION",
+        # 4.1 writes bound parameters into the text before it parses it, where a parser knows how to. Iceberg's does
+        # not, and drops them: every `:name` is UNBOUND_SQL_PARAMETER. So they are bound as on 3.5: in the parsed plan,
+        # where no value can become SQL.
+        "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+    }
+)
+
+#: The code that 4.x ends its messages with; they are for people, and the same on both without it.
+SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}\b")
+
+
+def silence_query_loggers() -> None:
+    """Keeps PySpark 4 from printing each error of a query to stderr, with the plan and two stacks of the JVM.
+
+    The error is raised as well, and told once, in one line, by who handles it. PySpark 3.5 has no such loggers.
+    """
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).disabled = True
+
+
+def reader_at(spark: SparkSession, snapshot: int) -> DataFrameReader:
+    """Reads an Iceberg table, or a table of its metadata, at a snapshot: its rows, in columns that `table_at` explains.
+
+    Iceberg has its own option for Spark 3.5 and refuses it on 4.1, where Spark has one.
+    """
+    return spark.read.option("snapshot-id" if _is_3(spark) else "versionAsOf", str(snapshot))
+
+
+def table_at(spark: SparkSession, name: str, snapshot: int) -> DataFrame:
+    """The rows of an Iceberg table at a snapshot, in the table's current columns.
+
+    `name` is quoted. Spark 3.5 does so by itself; on 4.1 the columns are those of the snapshot's own time, so they are
+    brought to the current ones as Iceberg would: by field id. They differ only where no commit followed the change.
+    Raises CatalogError where that change is one that cannot be followed: within a struct, list or map, or a default.
+    """
+    frame = reader_at(spark, snapshot).table(name)
+    if _is_3(spark):
+        return frame
+    relation = frame._jdf.queryExecution().analyzed().collectLeaves().head()
+    table = relation.table().table()
+    current, schemas = table.schema(), table.schemas()
+    then = schemas.get(table.snapshot(snapshot).schemaId())
+    if then is None or then.sameSchema(current):
+        return frame
+    return frame.select([_as_now(field, then.findField(field.fieldId()), name) for field in current.columns()])
+
+
+def _as_now(now: Any, then: Any, table: str) -> Column:
+    """A column of the snapshot's time as the table has it now; NULL where it is newer."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    renamed_only = then is not None and now.type().equals(then.type())
+    if not renamed_only and not (now.type().isPrimitiveType() and now.initialDefault() is None):
+        raise CatalogError(
+            f"{table}: its column {now.name()} has changed since its last commit in a way that Spark 4 cannot read it "
+            "by; let its producer commit once (an empty append is enough)"
+        )
+    old = F.lit(None) if then is None else F.col(quoted(then.name()))
+    return (old if renamed_only else old.cast(_spark_type(now))).alias(now.name())
+
+
+def _spark_type(field: Any) -> str:
+    """Iceberg's primitive type in Spark's words; the two differ in three."""
+    text = str(field.type().toString())
+    names = {"long": "bigint", "timestamptz": "timestamp", "timestamp": "timestamp_ntz", "uuid": "string"}
+    return "binary" if text.startswith("fixed") else names.get(text, text)
+
+
+def _is_3(spark: SparkSession) -> bool:
+    return spark.version.startswith("3.")
