@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline_runtime.errors import SuiteError
+from pipeline_runtime.quality.runner import validate
 from pipeline_runtime.quality.suite import Suite, load_suite
 
 UNIFORM = "bins: [0, 0.25, 0.5, 0.75, 1]\nweights: [0.25, 0.25, 0.25, 0.25]\n"
@@ -60,5 +61,15 @@ def complaint(domain: Domain) -> Callable[[str, str], str]:
         text = f"suite_name: scores\nexpectations:\n  - type: {name}\n    kwargs: {kwargs}\n"
         (problem,) = domain.problems(text)
         return problem
+
+    return ask
+
+
+@pytest.fixture
+def judge(spark, domain):
+    """The assertions for a frame given as SQL, one for each (type, kwargs)."""
+
+    def ask(sql, *expectations, primary_keys=()):
+        return validate(spark.sql(sql), domain.suite(*expectations), primary_keys=primary_keys).assertions
 
     return ask
