@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +28,10 @@ INSERT INTO analytics.terminals VALUES ('T1', 'Bäckerei Nord'), ('T2', 'Café S
 CREATE TABLE card_payments (id bigint, amount numeric(10,2), status text, day date, terminal text);
 INSERT INTO card_payments SELECT g, 10 * g, 'settled', '2026-08-01', 'T1' FROM generate_series(1, 5) g;
 """
+
+
+#: How many sessions of the database sleep.
+ASLEEP = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 
 
 def documented(heading: str) -> str:
@@ -59,18 +66,37 @@ class DbtProject:
 
         Of its calls of dbt-ol, those that begin with `dbt-ol <only>`.
         """
+        with self._started(url, key, changes, only) as process:
+            out, err = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def kill_documented(self, url: str, key: str, *changes: tuple[str, str]) -> None:
+        """The same with `dbt-ol run`, which is killed (-9), and dbt with it, while the model is being made."""
+        (self.folder / "models" / "payments.sql").write_text(
+            "{{ config(tags=['curated']) }} select pg_sleep(120)::text as slept"
+        )
+        with self._started(url, key, changes, "run") as process:
+            deadline = time.monotonic() + 120
+            while self.postgres.sql(ASLEEP) == "0":
+                assert process.poll() is None, process.communicate()
+                assert time.monotonic() < deadline, "dbt does not come to the model"
+                time.sleep(0.2)
+            # Whoever tells while dbt runs has had the time to.
+            time.sleep(2)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=30)
+        self.postgres.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+
+    def _started(self, url: str, key: str, changes: Iterable[tuple[str, str]], only: str) -> subprocess.Popen[str]:
         lines = documented("dbt").splitlines(keepends=True)
         script = "".join(line for line in lines if line.startswith(("export", f"dbt-ol {only}")))
         for old, new in (("https://<api>", url), ("<key>", key), *changes):
             assert old in script, f"the documentation does not say {old!r}"
             script = script.replace(old, new)
-        return self._shell(script)
-
-    def _shell(self, script: str) -> subprocess.CompletedProcess[str]:
         kept = {
             key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "OPENLINEAGE", "PYTHON"))
         }
-        return subprocess.run(
+        return subprocess.Popen(
             ["sh", "-ec", script],
             cwd=self.folder,
             env={
@@ -81,8 +107,8 @@ class DbtProject:
                 "LEDGER_USER": self.postgres.user,
                 "LEDGER_PASSWORD": self.postgres.password,
             },
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
-            timeout=300,
+            start_new_session=True,
         )

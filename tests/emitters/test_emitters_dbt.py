@@ -61,6 +61,19 @@ def test_a_model_that_fails_is_told_as_failed_with_the_run_that_it_was_part_of(s
     assert failed == {"ledger.analytics.merchants.payments", "dbt-run-merchants"}
 
 
+def test_of_a_dbt_that_was_killed_nothing_is_told_unless_its_logs_are_read_and_then_no_end(
+    sink: Sink, project: DbtProject
+) -> None:
+    project.kill_documented(sink.url, TRANSFORM_KEY)
+    assert sink.received() == []
+
+    project.kill_documented(sink.url, TRANSFORM_KEY, ("dbt-ol run", "dbt-ol run --consume-structured-logs"))
+    sink.took_everything_unchanged()
+    told = {(event["job"]["name"], event["eventType"]) for event in sink.events()}
+    assert told >= {("dbt-run-merchants", "START"), ("model.merchants.payments", "START")}
+    assert not {name for name, state in told if state != "START"} & {"dbt-run-merchants", "model.merchants.payments"}
+
+
 def test_a_wrong_key_costs_the_lineage_and_not_the_tables(sink: Sink, project: DbtProject) -> None:
     done = project.run_documented(sink.url, "wrong-key-wrong-key-wrong-key-wrong-key", only="run")
 
