@@ -101,7 +101,7 @@ benchmark: setup ## The executor against the hand-written job: ROWS=â€¦ PAIRS=â€
 	@$(PY) -m benchmarks.overhead --rows $(or $(ROWS),1000000) --pairs $(or $(PAIRS),3)
 
 check: setup lint types ## The inner loop: lint, types, fast tests
-	@$(PY) -m pytest -q -n 2 --dist loadgroup -m "not spark and not slow and not terraform"
+	@$(PY) -m pytest -q -n 2 --dist loadgroup -m "not (spark or slow or terraform or lengthy)"
 
 checkov: .cache/checkov/.installed ## Set up the public scanner that judges the Terraform modules
 

@@ -21,6 +21,8 @@ from adapter_samples import STREAM, as_bytes, http_api, keyed, run_event, signed
 from lineage_adapter import kinesis
 from sandbox.fakes.event_source import KinesisShard
 
+pytestmark = pytest.mark.lengthy
+
 #: Error → how to make a poisonous event of it; each carries its number, so that no two are the same bytes.
 POISON = {
     "EventMalformed": lambda number: b'{"n": %d' % number,

@@ -11,6 +11,8 @@ import pytest
 
 from benchmarks.startup import __main__ as startup
 
+pytestmark = pytest.mark.lengthy
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -18,6 +18,8 @@ from contract_samples import Consumers, proposal_text
 from pipeline_runtime.cli import main
 from pipeline_runtime.contracts.sql_reads import columns_read
 
+pytestmark = pytest.mark.lengthy
+
 Columns = Mapping[str, tuple[str, bool]]
 
 #: The pinned columns; `c` is the one that changes.

@@ -9,6 +9,8 @@ import pytest
 
 from sandbox.transcripts import EVIDENCE, SCENES, record, without_commit
 
+pytestmark = pytest.mark.lengthy
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

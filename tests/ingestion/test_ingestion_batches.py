@@ -17,6 +17,8 @@ from jsonschema import Draft202012Validator
 
 from pipeline_runtime.lineage import own_facets
 
+pytestmark = pytest.mark.lengthy
+
 FINISHED = {"Status": "stopped", "StopReason": "Stop Reason FULL_LOAD_ONLY_FINISHED"}
 
 

@@ -16,6 +16,8 @@ import pytest
 from pipeline_runtime.closer import handler as closer
 from pipeline_runtime.lineage.values import utc_text
 
+pytestmark = pytest.mark.lengthy
+
 FINISHED = {"Status": "stopped", "StopReason": "Stop Reason FULL_LOAD_ONLY_FINISHED"}
 
 

@@ -22,6 +22,8 @@ from pipeline_runtime.freshness.judging import shown_time
 from pipeline_runtime.freshness.metrics import metric_line
 from pipeline_runtime.freshness.settings import open_watch
 
+pytestmark = pytest.mark.lengthy
+
 
 @pytest.fixture
 def watch(lake: ProductLake) -> Watch:

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.lengthy
+
 STUB = Path(__file__).parent / "executor_stub.py"
 ROOT = Path(__file__).resolve().parents[2]
 DAYS = [f"2026-08-0{day}T00:00:00Z" for day in range(1, 5)]

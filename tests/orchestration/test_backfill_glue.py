@@ -20,6 +20,8 @@ from glue_front import glue_front
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.evidence.store import open_store
 
+pytestmark = pytest.mark.lengthy
+
 ROOT = Path(__file__).resolve().parents[2]
 DESCRIPTOR = "domains/finance/pipelines/merchant_settlement_daily.yml"
 ACCOUNT = "123456789012"

@@ -53,6 +53,7 @@ def source(table: CatalogTable) -> PinnedSource:
     return PinnedSource(table, table.schema, table.version)
 
 
+@pytest.mark.lengthy
 def test_all_pages_of_partitions_are_read_with_their_values_as_text(catalog: Catalog) -> None:
     table = catalog.table({"dt": "string", "hour": "int"})
     for number in range(1205):

@@ -21,6 +21,8 @@ from sandbox.stack import Stack
 from tests.conftest import Aws
 from tests.servers import free_port
 
+pytestmark = pytest.mark.lengthy
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Each test has accounts of its own: the stand-in is shared by the whole session.
