@@ -78,8 +78,9 @@ deploy-local: setup ## Deploy terraform/live to a stand-in of its own; ALLOW_DIR
 glue-run: setup ## Run a deployed job here, as Glue would: JOB=<name>, ACCOUNT=<12 digits> where it is another's
 	@$(PY) -m sandbox.glue_run $(or $(JOB),$(error set JOB=<name>)) $(if $(ACCOUNT),--account $(ACCOUNT))
 
-test: setup ## Everything but the long proofs
-	@$(PY) -m pytest -q -m "not slow"
+test: setup ## Everything but the long proofs: first what needs no engine, in two processes, then the rest
+	@$(PY) -m pytest -q -n 2 --dist loadgroup -m "not (spark or slow or terraform)"
+	@$(PY) -m pytest -q -m "(spark or terraform) and not slow"
 
 test-full: setup checkov qedro airflow dbt ## The long proofs too
 	@$(PY) -m pytest -q
