@@ -9,6 +9,7 @@ from adapter_sink import Sink, parent_node, run_node
 from dbt_project import DbtProject
 
 from sandbox.lineage_access import DBT_KEY, TRANSFORM_KEY
+from tests.servers import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +84,14 @@ def test_a_wrong_key_costs_the_lineage_and_not_the_tables(sink: Sink, project: D
     assert "403 Client Error" in done.stdout
     assert "Emitted 0 OpenLineage events" in done.stdout
     assert (sink.received(), sink.accepted(), sink.letters()) == ([], [], [])
+
+
+def test_an_adapter_that_is_away_costs_the_lineage_and_not_the_tables(project: DbtProject) -> None:
+    done = project.run_documented(f"http://127.0.0.1:{free_port()}", TRANSFORM_KEY, only="run")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert project.postgres.sql("SELECT count(*) FROM analytics.payments") == "5"
+    assert "Emitted 0 OpenLineage events" in done.stdout
 
 
 @pytest.mark.parametrize(

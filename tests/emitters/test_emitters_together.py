@@ -6,6 +6,7 @@ of its run by the IAM route and afterwards of what the Spark listener saw. What 
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import threading
@@ -20,6 +21,7 @@ from adapter_sink import Sink, parent_node, run_node
 from airflow_here import ACCOUNT, AIRFLOW, running_airflow
 from dbt_project import DBT_OL, DbtProject
 
+from pipeline_runtime.cli import main
 from sandbox.lineage_access import AIRFLOW_KEY, TRANSFORM_KEY
 from tests.orchestration.glue_front import Start
 from tests.readers.postgres import Postgres
@@ -197,6 +199,33 @@ def test_every_run_that_is_named_as_a_parent_is_there_up_to_airflows(story: Stor
     assert (namespace, job) == ("cordata.orchestration", f"{DAG}.run")
     roots = {event["run"]["facets"]["parent"]["root"]["run"]["runId"] for event in story.children}
     assert roots == {airflows}
+
+
+def test_airflow_tells_of_its_run_again_at_each_look_and_it_stays_one_run(story: Story) -> None:
+    _, job, airflows = story.start.arguments["--parent-run"].split("/")
+    told = [event for event in story.sink.events("cordata.orchestration") if event["job"]["name"] == job]
+    assert {event["run"]["runId"] for event in told} == {airflows}
+    assert [event["eventType"] for event in told if event["eventType"] != "START"] == ["COMPLETE"]
+    assert told[-1]["eventType"] == "COMPLETE"
+    assert len(told) > 2
+
+
+def test_the_record_of_processing_is_read_from_all_of_it_and_says_who_reads_what_dbt_made(
+    story: Story, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ropa", "--format", "json", str(story.sink.adapter.folder)]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["scope"]["unusable"] == []
+    assert record["scope"]["orchestrators"] == [
+        f"cordata.orchestration/{DAG}",
+        f"cordata.orchestration/{DAG}.run",
+        "cordata.transform/dbt-run-merchants",
+    ]
+    found = {activity["job"]: activity for activity in record["activities"]}
+    by_dbt = found["ledger.analytics.merchants.payments"]
+    recipients = {recipient["job"]: recipient for recipient in by_dbt["recipients"]}
+    assert recipients["payments-scored"]["purpose"] == "fraud-detection"
+    assert recipients["payments-scored"]["datasets"] == [story.read]
 
 
 def test_no_key_and_no_password_is_in_any_of_it(story: Story) -> None:
