@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline_runtime.airflow.deployment import Deployment
 from pipeline_runtime.glue.artefact import Artefact
 from pipeline_runtime.glue.engines import ENGINES
 from pipeline_runtime.glue.job import GlueJob, definition
@@ -41,15 +42,15 @@ class Example:
     judge: Callable[[Aws], None] = field(default=lambda aws: None)
 
 
-def buckets(owner: str) -> Callable[[Aws], list[str]]:
+def buckets(owner: str, named: str) -> Callable[[Aws], list[str]]:
     def found(aws: Aws) -> list[str]:
         names = [bucket["Name"] for bucket in aws.client("s3", ACCOUNTS[owner]).list_buckets()["Buckets"]]
-        return [name for name in names if name.startswith("cordata-artifacts")]
+        return [name for name in names if name.startswith(named)]
 
     return found
 
 
-def roles(owner: str, suffix: str) -> Callable[[Aws], list[str]]:
+def roles(owner: str, suffix: str | tuple[str, ...]) -> Callable[[Aws], list[str]]:
     def found(aws: Aws) -> list[str]:
         names = [role["RoleName"] for role in aws.client("iam", ACCOUNTS[owner]).list_roles()["Roles"]]
         return [name for name in names if name.endswith(suffix)]
@@ -166,6 +167,14 @@ def a_job_and_its_owners(aws: Aws) -> None:
     owners_hear_of_what_the_job_cannot_say(aws)
 
 
+def the_orchestrator_reads_its_file(aws: Aws) -> None:
+    written = aws.client("s3", ACCOUNTS["automation"]).get_object(
+        Bucket="cordata-airflow-example", Key="dags/deployment.json"
+    )
+    deployment = Deployment.model_validate_json(written["Body"].read())
+    assert deployment.by_descriptor() == {DESCRIPTOR: ("fraud", "transactions_scored_daily")}
+
+
 def landing_tables_are_tagged(aws: Aws) -> None:
     table = {"DatabaseName": "policy_raw", "Name": "claims"}
     found = aws.client("lakeformation", ACCOUNTS["policy"]).get_resource_lf_tags(Resource={"Table": table})
@@ -216,7 +225,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "executor_artefact": Example(
         owner="platform",
-        holds=buckets("platform"),
+        holds=buckets("platform", "cordata-artifacts"),
         there=frozenset({"cordata-artifacts-example"}),
         more={"reader_accounts": {"fraud": FRAUD, "finance": FINANCE}},
         touched=frozenset({"aws_s3_bucket_policy.this"}),
@@ -228,12 +237,32 @@ EXAMPLES: Mapping[str, Example] = {
         more={"job_names": ["transactions_scored_daily", "another"]},
         touched=frozenset({"aws_iam_role_policy.this"}),
     ),
+    "ci_roles": Example(
+        owner="fraud",
+        holds=roles("fraud", ("-ci-check", "-ci-sync")),
+        there=frozenset({"cordata-fraud-ci-check", "cordata-fraud-ci-sync"}),
+        more={"dags": "s3://cordata-airflow-example/dags/domains/fraud/pipelines"},
+        touched=frozenset({"aws_iam_role_policy.sync"}),
+    ),
     "orchestrator_role": Example(
         owner="automation",
         holds=roles("automation", "-orchestrator"),
         there=frozenset({"cordata-orchestrator"}),
         more={"scheduler_role_arns": {"fraud": scheduler("fraud"), "finance": scheduler("finance")}},
         touched=frozenset({"aws_iam_role_policy.this"}),
+    ),
+    "dag_bucket": Example(
+        owner="automation",
+        holds=buckets("automation", "cordata-airflow"),
+        there=frozenset({"cordata-airflow-example"}),
+        judge=the_orchestrator_reads_its_file,
+        more={
+            "deployments": {
+                "fraud": {"role_arn": scheduler("fraud"), "jobs": {}},
+                "finance": {"role_arn": scheduler("finance"), "jobs": {}},
+            }
+        },
+        touched=frozenset({"aws_s3_object.deployment"}),
     ),
     "transform_jobs": Example(
         owner="fraud",

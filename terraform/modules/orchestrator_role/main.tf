@@ -9,3 +9,19 @@ resource "aws_iam_role_policy" "this" {
   role   = aws_iam_role.this.id
   policy = data.aws_iam_policy_document.assume.json
 }
+
+resource "aws_iam_role_policy" "dags" {
+  count = var.dag_bucket_name == null ? 0 : 1
+
+  name   = "read-the-dags"
+  role   = aws_iam_role.this.id
+  policy = data.aws_iam_policy_document.dags[0].json
+}
+
+resource "aws_iam_role_policy" "environment" {
+  count = var.environment_name == null ? 0 : 1
+
+  name   = "be-an-environment"
+  role   = aws_iam_role.this.id
+  policy = data.aws_iam_policy_document.environment[0].json
+}

@@ -8,6 +8,23 @@ variable "scheduler_role_arns" {
   }
 }
 
+variable "dag_bucket_name" {
+  description = "The bucket of `dag_bucket`, which the environment reads; null for an orchestrator that has its files from elsewhere."
+  type        = string
+  default     = null
+}
+
+variable "environment_name" {
+  description = "The name of the Amazon MWAA environment that this is the execution role of: gives the role that environment's own logs, metrics, queue and connections. Null gives none of it."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.environment_name == null || can(regex("^[A-Za-z][0-9A-Za-z_-]{0,79}$", coalesce(var.environment_name, "none")))
+    error_message = "An environment's name has 1 to 80 letters, digits, _ and -, the first a letter."
+  }
+}
+
 variable "trusted_services" {
   description = "The services that run the orchestrator: Amazon MWAA's."
   type        = set(string)

@@ -39,4 +39,14 @@ data "aws_iam_policy_document" "start" {
     actions   = ["glue:StartJobRun", "glue:GetJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun", "glue:GetJob"]
     resources = local.jobs
   }
+
+  dynamic "statement" {
+    for_each = length(var.ingest_role_arns) == 0 ? [] : [var.ingest_role_arns]
+
+    content {
+      sid       = "TellOfReplications"
+      actions   = ["sts:AssumeRole"]
+      resources = sort(tolist(statement.value))
+    }
+  }
 }

@@ -28,6 +28,32 @@ variable "job_names" {
   }
 }
 
+variable "orchestrated_jobs" {
+  description = "Those of the jobs that the orchestrator starts, and when: `orchestrated_jobs` of `transform_jobs`. The role can start others all the same, for a backfill."
+  type = map(object({
+    descriptor = string
+    schedule   = optional(string)
+    collects   = optional(string)
+  }))
+  default = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.orchestrated_jobs), var.job_names)) == 0
+    error_message = "The orchestrator would start a job that the role may not; each name in orchestrated_jobs is also in job_names."
+  }
+}
+
+variable "ingest_role_arns" {
+  description = "The roles of this account that tell of replications (`ingest_role_arn` of `ingestion`), where the orchestrator itself runs `ingest`. Who is such a role may read its source's credentials."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for arn in var.ingest_role_arns : can(regex("^arn:aws[a-z-]*:iam::[0-9]{12}:role/cordata-.+-ingest$", arn))])
+    error_message = "Each is a role of the module ingestion: arn:aws:iam::<account>:role/cordata-<domain>-ingest."
+  }
+}
+
 variable "external_id" {
   description = "A value that the orchestrator must present when it assumes the role, if set."
   type        = string

@@ -428,10 +428,11 @@ data "aws_iam_policy_document" "closer" {
     }
   }
 
+  # What a publish noted down for the next one, and that somebody follows a replication: gone when it is settled.
   statement {
-    sid       = "Journals"
+    sid       = "Settled"
     actions   = ["s3:DeleteObject"]
-    resources = ["${aws_s3_bucket.this.arn}/evidence/journals/*"]
+    resources = ["${aws_s3_bucket.this.arn}/evidence/journals/*", "${aws_s3_bucket.this.arn}/evidence/following/*"]
   }
 
   statement {

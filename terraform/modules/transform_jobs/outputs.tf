@@ -3,6 +3,22 @@ output "job_names" {
   value       = sort(keys(aws_glue_job.this))
 }
 
+output "descriptors" {
+  description = "Each job's descriptor, by its path in the domain's repository."
+  value       = { for name, job in local.jobs : name => job.descriptor }
+}
+
+output "orchestrated_jobs" {
+  description = "The jobs that the orchestrator starts, and when; `descriptor` is where the domain's CI puts it for the orchestrator."
+  value = {
+    for name, job in local.jobs : name => {
+      descriptor = "domains/${var.domain}/pipelines/${basename(job.descriptor)}"
+      schedule   = job.orchestrated.schedule
+      collects   = job.orchestrated.collects
+    } if job.orchestrated != null
+  }
+}
+
 output "job_role_arns" {
   description = "Each job's role: what a producer's account grants access to."
   value       = { for name, role in aws_iam_role.job : name => role.arn }

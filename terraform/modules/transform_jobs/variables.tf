@@ -17,8 +17,11 @@ variable "transform_jobs" {
   description = <<-EOT
     One job a descriptor. `descriptor` is its path in the domain's repository; `openlineage_enabled` attaches the
     openlineage-spark listener. All else has a default: size (`worker_type`, `number_of_workers`), `glue_version`,
-    `timeout` in minutes, `schedule` (Glue's cron, UTC; none where an orchestrator starts the job), `extra_conf` for
-    Spark, Glue `connections`, the `secret_arns` of JDBC sources, and the `engine`, which can be glue only.
+    `timeout` in minutes, `extra_conf` for Spark, Glue `connections`, the `secret_arns` of JDBC sources, and the
+    `engine`, which can be glue only. What starts a job is one of two: `orchestrated` leaves it to the orchestrator, with
+    a `schedule` (five fields of cron, UTC) where no other job makes its source, or with what it `collects` of one that
+    is made more often (day, week, month), or with neither, {}, for whenever its source has been made; `schedule`
+    (Glue's cron, UTC) is a trigger of Glue's own. With none of the two only people start it.
   EOT
   type = list(object({
     name                = string
@@ -31,6 +34,7 @@ variable "transform_jobs" {
     timeout             = optional(number, 120)
     execution_class     = optional(string, "STANDARD")
     schedule            = optional(string)
+    orchestrated        = optional(object({ schedule = optional(string), collects = optional(string) }))
     extra_conf          = optional(map(string), {})
     connections         = optional(list(string), [])
     secret_arns         = optional(list(string), [])
@@ -71,6 +75,21 @@ variable "transform_jobs" {
       job.number_of_workers >= 2 && floor(job.number_of_workers) == job.number_of_workers && job.timeout >= 1 && floor(job.timeout) == job.timeout
     ])
     error_message = "number_of_workers is a whole number of at least 2, timeout one of at least 1 (minutes)."
+  }
+
+  validation {
+    condition     = alltrue([for job in var.transform_jobs : job.schedule == null || job.orchestrated == null])
+    error_message = "A job has schedule, a trigger of Glue's, or orchestrated, for the orchestrator; with both it would start twice."
+  }
+
+  validation {
+    condition     = alltrue([for job in var.transform_jobs : try(job.orchestrated.schedule, null) == null || can(regex("^[0-9*,/LW#A-Za-z-]+( [0-9*,/LW#A-Za-z-]+){4}$", job.orchestrated.schedule))])
+    error_message = "orchestrated.schedule has five fields of cron, as 0 5 * * *; Glue's own cron(…) is for schedule."
+  }
+
+  validation {
+    condition     = alltrue([for job in var.transform_jobs : try(job.orchestrated.collects, null) == null || (contains(["day", "week", "month"], coalesce(try(job.orchestrated.collects, null), "none")) && try(job.orchestrated.schedule, null) == null)])
+    error_message = "orchestrated.collects is day, week or month, and then there is no schedule: the job starts when all of that is there."
   }
 
   validation {

@@ -182,6 +182,67 @@ run "with_a_closer_the_owner_hears_of_a_dead_job_once_and_from_it" {
   }
 }
 
+run "the_orchestrator_is_told_of_the_jobs_that_are_left_to_it" {
+  variables {
+    transform_jobs = [
+      { name = "scored", descriptor = "domains/fraud/pipelines/transactions_scored.yml", orchestrated = { schedule = "0 5 * * *" } },
+      { name = "waiting", descriptor = "domains/fraud/pipelines/transactions_scored.yml", orchestrated = {} },
+      { name = "triggered", descriptor = "domains/fraud/pipelines/transactions_scored.yml", schedule = "cron(0 3 * * ? *)" },
+      { name = "by_hand", descriptor = "domains/fraud/pipelines/transactions_scored.yml" },
+    ]
+  }
+
+  assert {
+    condition = output.orchestrated_jobs == {
+      scored  = { descriptor = "domains/fraud/pipelines/transactions_scored.yml", schedule = "0 5 * * *", collects = tostring(null) }
+      waiting = { descriptor = "domains/fraud/pipelines/transactions_scored.yml", schedule = tostring(null), collects = tostring(null) }
+    }
+    error_message = "neither of one that Glue starts, nor of one that people start"
+  }
+
+  assert {
+    condition     = keys(aws_glue_trigger.this) == ["triggered"]
+    error_message = "the orchestrator's jobs have no trigger of Glue's"
+  }
+
+  assert {
+    condition     = output.descriptors["by_hand"] == "domains/fraud/pipelines/transactions_scored.yml"
+    error_message = "every job's descriptor, as the job has it"
+  }
+}
+
+run "a_job_that_two_would_start_is_refused" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", schedule = "cron(0 3 * * ? *)", orchestrated = {} }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "glues_cron_is_no_schedule_of_the_orchestrators" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", orchestrated = { schedule = "cron(0 3 * * ? *)" } }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "a_job_collects_days_weeks_or_months" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", orchestrated = { collects = "year" } }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
+run "a_job_that_collects_has_no_schedule" {
+  command = plan
+  variables {
+    transform_jobs = [{ name = "x", descriptor = "domains/fraud/pipelines/transactions_scored.yml", orchestrated = { collects = "day", schedule = "0 5 * * *" } }]
+  }
+  expect_failures = [var.transform_jobs]
+}
+
 run "another_domains_descriptor_is_refused" {
   command = plan
   variables {

@@ -1,0 +1,4 @@
+output "dags" {
+  description = "The folder of DAGs."
+  value       = module.dag_bucket.dags
+}
