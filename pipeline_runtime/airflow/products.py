@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline_runtime.descriptor.load import ANY_KINDS, load
+from pipeline_runtime.descriptor.load import ANY_KINDS, LoadedDescriptor, load
 from pipeline_runtime.errors import ConfigurationError
 
-__all__ = ["Product", "find_products", "upstream_of"]
+__all__ = ["Product", "find_products", "makers_first", "product_of", "upstream_of"]
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,8 @@ def find_products(folder: Path) -> tuple[Product, ...]:
 
     Raises DescriptorError for a file that is no descriptor.
     """
-    return tuple(
-        _product(file, file.relative_to(folder).as_posix())
-        for file in sorted((folder / "domains").glob("*/pipelines/*.y*ml"))
-    )
+    paths = {file: file.relative_to(folder).as_posix() for file in (folder / "domains").glob("*/pipelines/*.y*ml")}
+    return tuple(product_of(load(file, ANY_KINDS, paths[file]), paths[file]) for file in sorted(paths))
 
 
 def upstream_of(products: Sequence[Product]) -> Mapping[Product, Product]:
@@ -58,6 +56,17 @@ def upstream_of(products: Sequence[Product]) -> Mapping[Product, Product]:
     return found
 
 
+def makers_first(products: Sequence[Product]) -> tuple[Product, ...]:
+    """The products, each behind what it is made of, and otherwise in their order. Raises as `upstream_of`."""
+    makers = upstream_of(products)
+
+    def depth(product: Product) -> int:
+        maker = makers.get(product)
+        return 0 if maker is None else 1 + depth(maker)
+
+    return tuple(sorted(products, key=depth))
+
+
 def _maker(product: Product, products: Sequence[Product]) -> Product | None:
     makers = [each for each in products if each.target == product.source]
     own = [each for each in makers if each.domain == product.domain]
@@ -69,8 +78,9 @@ def _maker(product: Product, products: Sequence[Product]) -> Product | None:
     return makers[0] if makers else None
 
 
-def _product(file: Path, path: str) -> Product:
-    descriptor = load(file, ANY_KINDS, path).descriptor
+def product_of(loaded: LoadedDescriptor, path: str) -> Product:
+    """What the descriptor at that path makes."""
+    descriptor = loaded.descriptor
     return Product(
         path=path,
         domain=descriptor.metadata.domain,

@@ -8,10 +8,13 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline_runtime.airflow.deployment import load_deployment
+from pipeline_runtime.airflow.products import Product, makers_first, product_of, upstream_of
 from pipeline_runtime.backfill.attempts import run_id_of
-from pipeline_runtime.backfill.conduct import Limits, due_for, make_runs, stoppable
+from pipeline_runtime.backfill.conduct import Limits, Stop, due_for, make_runs, stoppable
 from pipeline_runtime.backfill.periods import Period, moment, periods_between
 from pipeline_runtime.backfill.report import exit_code, listener_for, summary
 from pipeline_runtime.backfill.starters import RUN_HERE, GlueStarter, LocalStarter, Starter
@@ -30,7 +33,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 all published, 1 some failed, 2 the command or a run was refused, 3 some quarantined, 130 stopped."""
+    """0 all published, 1 some failed, 2 the command or a run was refused, 3 some quarantined, 130 stopped.
+
+    Of several descriptors the worst: what was left out below a failure is not worse than the failure.
+    """
     options = _parser().parse_args(argv)
     try:
         return _backfill(options)
@@ -46,31 +52,65 @@ def _backfill(options: argparse.Namespace) -> int:
     periods = periods_between(moment(options.start), moment(options.end), options.every)
     if _NAME.fullmatch(options.name) is None:
         raise ConfigurationError(f"--name {options.name!r}: letters, digits, '.', '_' and '-', at most 64")
-    loaded = load(options.descriptor, ANY_KINDS)
-    metadata = loaded.descriptor.metadata
-    pipeline = f"{metadata.domain}/{metadata.name}"
-    evidence, starter = _as_job(options, loaded) if options.job else _here(options, pipeline)
-    store = open_store(evidence, evidence_client)
-
-    def id_of(period: Period, number: int) -> str:
-        return run_id_of(pipeline, options.name, period, number)
-
-    if not _reads_nominal_time(loaded):
-        print(  # noqa: T201
-            f"WARNING: no step of {pipeline} reads :nominal_time or :nominal_date, so every run does the same",
-            file=sys.stderr,
-        )
+    ordered = _makers_first(options.descriptors)
+    if options.job and (len(ordered) > 1 or options.deployment):
+        raise ConfigurationError("--job is one descriptor's job; with --deployment alone each descriptor has its own")
+    # All are understood before any is run.
+    backfills = [(each, maker, _Backfill.of(options, each)) for each, maker in ordered]
+    codes: dict[str, int] = {}
     with stoppable() as stop:
+        for each, maker, backfill in backfills:
+            if maker is not None and codes.get(maker.key, 0):
+                print(f"{each.key} not started: periods of {each.source} are missing")  # noqa: T201
+                codes[each.key] = codes[maker.key]
+                continue
+            codes[each.key] = backfill.run(periods, stop)
+            if codes[each.key] in (2, 130) or (options.fail_fast and codes[each.key]):
+                break
+    return next((code for code in (130, 2, 1, 3) if code in codes.values()), 0)
+
+
+@dataclass(frozen=True)
+class _Backfill:
+    """One descriptor's share. `loaded` is what it declares, `evidence` where its runs keep theirs."""
+
+    options: argparse.Namespace
+    loaded: LoadedDescriptor
+    evidence: str
+    starter: Starter
+
+    @classmethod
+    def of(cls, options: argparse.Namespace, product: Product) -> _Backfill:
+        loaded = load(Path(product.path), ANY_KINDS)
+        job = options.job or (_job_of(product, options.deployment) if options.deployment else None)
+        if not _reads_nominal_time(loaded):
+            print(  # noqa: T201
+                f"WARNING: no step of {product.key} reads :nominal_time or :nominal_date, so every run does the same",
+                file=sys.stderr,
+            )
+        found = _as_job(options, job, product) if job else _here(options, loaded)
+        return cls(options, loaded, *found)
+
+    def run(self, periods: Sequence[Period], stop: Stop) -> int:
+        """Makes the runs that are missing and says what became of all; an exit code as of the command."""
+        options, pipeline = self.options, _pipeline(self.loaded)
+        store = open_store(self.evidence, evidence_client)
+        if len(options.descriptors) > 1:
+            print(pipeline, file=sys.stderr)  # noqa: T201
+
+        def id_of(period: Period, number: int) -> str:
+            return run_id_of(pipeline, options.name, period, number)
+
         due = []
         for period in periods:
             if stop.asked:
                 break
-            due.append(due_for(period, store, starter, id_of, abandon=options.abandon))
+            due.append(due_for(period, store, self.starter, id_of, abandon=options.abandon))
         listener = listener_for(len(due), sum(each.published for each in due))
         try:
             results = make_runs(
                 [each for each in due if not each.published and each.unclear is None],
-                starter,
+                self.starter,
                 store,
                 Limits(options.parallel, options.fail_fast),
                 listener,
@@ -78,36 +118,56 @@ def _backfill(options: argparse.Namespace) -> int:
             )
         finally:
             listener.close()
-    print(f"{pipeline} from {periods[0]}, every {options.every}: {summary(due, results)}")  # noqa: T201
-    return exit_code(due, results, stopped=bool(stop.asked))
+        print(f"{pipeline} from {periods[0]}, every {options.every}: {summary(due, results)}")  # noqa: T201
+        return exit_code(due, results, stopped=bool(stop.asked))
 
 
-def _here(options: argparse.Namespace, pipeline: str) -> tuple[str, Starter]:
+def _makers_first(paths: Sequence[Path]) -> list[tuple[Product, Product | None]]:
+    """Each descriptor behind the one that makes its source, where that is among them, and beside it."""
+    products = [product_of(load(path, ANY_KINDS), str(path)) for path in dict.fromkeys(paths)]
+    makers = upstream_of(products)
+    return [(product, makers.get(product)) for product in makers_first(products)]
+
+
+def _job_of(product: Product, file: Path) -> str:
+    """The job that the orchestrator's deployment has for the descriptor. Raises ConfigurationError."""
+    for path, (domain, job) in load_deployment(file).by_descriptor().items():
+        if domain == product.domain and Path(path).parts[-2:] == Path(product.path).absolute().parts[-2:]:
+            return job
+    raise ConfigurationError(f"{file} has no job of domain {product.domain} for {product.path}")
+
+
+def _pipeline(loaded: LoadedDescriptor) -> str:
+    """`<domain>/<name>`."""
+    return f"{loaded.descriptor.metadata.domain}/{loaded.descriptor.metadata.name}"
+
+
+def _here(options: argparse.Namespace, loaded: LoadedDescriptor) -> tuple[str, Starter]:
     """Where the evidence is, and runs on this machine."""
     environ = environ_of(options)
     # What a run would refuse is refused once, and not for every period.
     evidence = LineageSettings.from_environ(environ).evidence
     folder = options.logs or Path(tempfile.gettempdir()) / "pipeline-runtime-backfill"
-    logs = folder / pipeline / options.name
+    logs = folder / _pipeline(loaded) / options.name
     launch = tuple(shlex.split(options.launch)) if options.launch else RUN_HERE
-    return evidence, LocalStarter(options.descriptor, environ, logs, launch)
+    return evidence, LocalStarter(loaded.path, environ, logs, launch)
 
 
-def _as_job(options: argparse.Namespace, loaded: LoadedDescriptor) -> tuple[str, Starter]:
+def _as_job(options: argparse.Namespace, name: str, product: Product) -> tuple[str, Starter]:
     """Where the job keeps its evidence, and runs of the job. Raises ConfigurationError where it is another's job."""
     import boto3
 
-    job = GlueJob(boto3.client("glue"), options.job)
+    job = GlueJob(boto3.client("glue"), name)
     try:
         arguments = job.default_arguments()
     except NotNow as refusal:
         raise ConfigurationError(str(refusal)) from refusal
     runs = arguments.get("--descriptor", "")
-    if Path(runs).parts[-2:] != loaded.path.parts[-2:]:
-        raise ConfigurationError(f"job {options.job} runs {runs or 'no descriptor'}, not {options.descriptor}")
+    if Path(runs).parts[-2:] != Path(product.path).absolute().parts[-2:]:
+        raise ConfigurationError(f"job {name} runs {runs or 'no descriptor'}, not {product.path}")
     evidence = options.evidence or arguments.get("--evidence") or ""
     if not evidence:
-        raise ConfigurationError(f"job {options.job} says nothing of its evidence; give its prefix with --evidence")
+        raise ConfigurationError(f"job {name} says nothing of its evidence; give its prefix with --evidence")
     return evidence, GlueStarter(job, options.pause)
 
 
@@ -127,7 +187,13 @@ def _parser() -> argparse.ArgumentParser:
         "none failed, 130 stopped",
         allow_abbrev=False,
     )
-    parser.add_argument("descriptor", type=Path, help="the descriptor's path, in <domain root>/pipelines/")
+    parser.add_argument(
+        "descriptors",
+        nargs="+",
+        metavar="descriptor",
+        type=Path,
+        help="the descriptor's path, in <domain root>/pipelines/; of several, makers are run before those who read",
+    )
     parser.add_argument("--from", dest="start", required=True, help="the first period's start: a date, or ISO 8601")
     parser.add_argument("--to", dest="end", required=True, help="the first moment that is left out")
     parser.add_argument("--every", default="P1D", help="the length of a period, ISO 8601; P1D")
@@ -141,6 +207,9 @@ def _parser() -> argparse.ArgumentParser:
         "as `spark-submit … run_pipeline.py --descriptor` [python -m pipeline_runtime run]",
     )
     parser.add_argument("--job", help="start runs of this Glue job instead of processes here")
+    parser.add_argument(
+        "--deployment", type=Path, help="start runs of the Glue jobs that the orchestrator's deployment.json names"
+    )
     parser.add_argument("--pause", type=float, default=15.0, help="seconds between two looks at Glue; 15")
     parser.add_argument("--evidence", help="folder or s3:// prefix of the evidence [the job's, or CORDATA_EVIDENCE]")
     parser.add_argument("--logs", type=Path, help="folder for what the runs here say [in the system's for scratch]")

@@ -2,8 +2,9 @@
 
     executor_stub.py <plan.json> <descriptor> --run-id … --nominal-time …
 
-The plan says by nominal time what a run does: "publish", "fail", "quarantine", "refuse", "hang" (until SIGTERM, then it
-fails properly), "deaf" (SIGTERM is not heard) or "die" (kill -9 by itself, after START).
+The plan says by nominal time, or by the descriptor's name, a space and the nominal time, what a run does: "publish",
+"fail", "quarantine", "refuse", "hang" (until SIGTERM, then it fails properly), "deaf" (SIGTERM is not heard) or "die"
+(kill -9 by itself, after START).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def main() -> int:
     parser.add_argument("--nominal-time")
     options = parser.parse_args()
     plan = json.loads(options.plan.read_text())
-    action = plan.get(options.nominal_time, "publish")
+    action = plan.get(f"{Path(options.descriptor).stem} {options.nominal_time}")
+    action = action or plan.get(options.nominal_time, "publish")
     told: list[int] = []
     if action in ("hang", "deaf"):
         signal.signal(signal.SIGTERM, lambda *_: None if action == "deaf" else told.append(1))
@@ -70,7 +72,8 @@ def main() -> int:
 
 def note(options: argparse.Namespace, suffix: str) -> None:
     with options.plan.with_suffix(suffix).open("a") as file:
-        file.write(f"{options.nominal_time} {options.run_id} {time.monotonic()}\n")
+        name = Path(options.descriptor).stem
+        file.write(f"{options.nominal_time} {options.run_id} {time.monotonic()} {name}\n")
 
 
 def event(run_id: str, kind: str, message: str | None = None, outputs: list[dict[str, str]] | None = None) -> bytes:
