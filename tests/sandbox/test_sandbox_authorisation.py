@@ -189,3 +189,29 @@ def test_a_tags_value_is_seen_and_attached_by_whoever_is_granted_it(enforcing: A
         attach("low")
     [seen] = mine("lakeformation").list_lf_tags(CatalogId=OTHER)["LFTags"]
     assert (seen["TagKey"], seen["TagValues"]) == (name, ["high"])
+
+
+def test_a_secret_is_asked_for_by_the_arn_that_is_named(enforcing: Aws, session: Any) -> None:
+    secrets = enforcing.client("secretsmanager", ACCOUNT)
+    mine, other = (
+        secrets.create_secret(Name=f"{name}-{uuid.uuid4().hex[:8]}", SecretString=name)["ARN"] for name in ("a", "b")
+    )
+    reader = session({"Action": "secretsmanager:GetSecretValue", "Resource": mine})("secretsmanager")
+
+    assert reader.get_secret_value(SecretId=mine)["SecretString"] == "a"
+    with pytest.raises(ClientError, match=f"AccessDeniedException.*on resource: {other}"):
+        reader.get_secret_value(SecretId=other)
+
+
+def test_a_replication_is_started_by_its_arn_and_found_among_all(session: Any) -> None:
+    mine, other = (f"arn:aws:dms:{REGION}:{ACCOUNT}:task:{name}" for name in ("MINE", "OTHER"))
+    started = {"Action": "dms:StartReplicationTask", "Resource": mine}
+    starter, finder = session(started)("dms"), session({"Action": "dms:Describe*", "Resource": "*"})("dms")
+
+    with pytest.raises(starter.exceptions.ResourceNotFoundFault):  # Asked, allowed, and not there.
+        starter.start_replication_task(ReplicationTaskArn=mine, StartReplicationTaskType="start-replication")
+    with pytest.raises(ClientError, match=f"AccessDeniedException.*on resource: {other}"):
+        starter.start_replication_task(ReplicationTaskArn=other, StartReplicationTaskType="start-replication")
+    with pytest.raises(ClientError, match=r"AccessDeniedException.*on resource: \*"):
+        starter.describe_replication_tasks()
+    assert finder.describe_replication_tasks()["ReplicationTasks"] == []

@@ -118,7 +118,7 @@ class Deployment:
         done = subprocess.run(
             [sys.executable, "-m", "sandbox.glue_run", JOB, "--account", ACCOUNTS["fraud"]],
             cwd=ROOT,
-            env=_environ(self.aws, ACCOUNTS["fraud"]),
+            env=environ_in(self.aws, ACCOUNTS["fraud"]),
             capture_output=True,
             text=True,
             check=False,
@@ -155,15 +155,15 @@ def deployed(terraform_tree: Path, folder: Path) -> Iterator[Deployment]:
     port, adapter_port = free_port(), free_port()
     aws, adapter = Aws(f"http://127.0.0.1:{port}"), f"http://127.0.0.1:{adapter_port}"
     with (
-        _server(
+        server(
             ["sandbox.fakes.authorisation.enforcing", "--port", str(port)],
             dict(os.environ),
             f"{aws.endpoint}/moto-api/data.json",
         ),
-        _server(
+        server(
             ["sandbox.adapter_front", "--port", str(adapter_port), "--events", str(folder / "events")],
             {
-                **_environ(aws, ACCOUNTS["governance"]),
+                **environ_in(aws, ACCOUNTS["governance"]),
                 "DATAZONE_DOMAIN_ID": "dzd_sandbox",
                 "LINEAGE_CALLERS": json.dumps({arn: [domain] for domain, arn in INVOKERS.items()}),
             },
@@ -179,7 +179,8 @@ def deployed(terraform_tree: Path, folder: Path) -> Iterator[Deployment]:
         yield found
 
 
-def _environ(aws: Aws, account: str) -> dict[str, str]:
+def environ_in(aws: Aws, account: str) -> dict[str, str]:
+    """This process's environment, as somebody of an account of the stand-in's."""
     return {
         **{key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)},
         "AWS_ENDPOINT_URL": aws.endpoint,
@@ -192,7 +193,8 @@ def _environ(aws: Aws, account: str) -> dict[str, str]:
 
 
 @contextmanager
-def _server(module: list[str], environ: dict[str, str], url: str) -> Iterator[None]:
+def server(module: list[str], environ: dict[str, str], url: str) -> Iterator[None]:
+    """A module of ours that serves, from when it answers at the address until the end of the block."""
     process = subprocess.Popen([sys.executable, "-m", *module], cwd=ROOT, env=environ, stdout=subprocess.DEVNULL)
     try:
         wait_until_up(url, process)
@@ -203,7 +205,7 @@ def _server(module: list[str], environ: dict[str, str], url: str) -> Iterator[No
 
 
 def _python(module: list[str], aws: Aws) -> None:
-    subprocess.run([sys.executable, "-m", *module], cwd=ROOT, env=_environ(aws, ACCOUNTS["fraud"]), check=True)
+    subprocess.run([sys.executable, "-m", *module], cwd=ROOT, env=environ_in(aws, ACCOUNTS["fraud"]), check=True)
 
 
 def _govern(aws: Aws) -> None:

@@ -1,4 +1,4 @@
-"""The stand-in for AWS with IAM in front.
+"""The stand-in for AWS, DMS's answers included, with IAM in front.
 
     python -m sandbox.fakes.authorisation.enforcing --port 5601
 
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.fakes.authorisation.cloudwatch import asked_of_cloudwatch
+from sandbox.fakes.authorisation.dms import asked_of_dms
 from sandbox.fakes.authorisation.glue import asked_of_glue
 from sandbox.fakes.authorisation.lakeformation import asked_of_lakeformation
 from sandbox.fakes.authorisation.lf_tags import seen_tags, ungranted_tag
@@ -27,6 +28,7 @@ from sandbox.fakes.authorisation.logs import asked_of_logs
 from sandbox.fakes.authorisation.policies import Session, session_of, trusts
 from sandbox.fakes.authorisation.request import Asked, Call, call_of
 from sandbox.fakes.authorisation.s3 import asked_of_s3, listing_of_missing
+from sandbox.fakes.authorisation.secretsmanager import asked_of_secrets_manager
 from sandbox.fakes.authorisation.sns import asked_of_sns
 from sandbox.fakes.authorisation.sts import asked_of_sts
 
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
 __all__ = ["Enforcing", "main"]
 
 _SERVICES: Mapping[str, Callable[[Call], Iterable[Asked]]] = {
+    "dms": asked_of_dms,
     "glue": asked_of_glue,
     "lakeformation": asked_of_lakeformation,
     "logs": asked_of_logs,
     "monitoring": asked_of_cloudwatch,
     "s3": asked_of_s3,
+    "secretsmanager": asked_of_secrets_manager,
     "sns": asked_of_sns,
     "sts": asked_of_sts,
 }
@@ -171,8 +175,10 @@ def main(argv: list[str] | None = None) -> None:
     from moto.moto_server.werkzeug_app import MotoRequestHandler
     from werkzeug.serving import make_server
 
+    from sandbox.fakes import dms
     from sandbox.fakes.aws import build_app
 
+    dms.install()
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     app: Any = Enforcing(build_app())

@@ -144,8 +144,11 @@ resource "aws_glue_catalog_table" "this" {
   }
 
   lifecycle {
-    # Producers publish schema versions with `publish-schema`; applying again must not take one back.
-    ignore_changes = [storage_descriptor[0].columns, parameters["cordata.published_by"], parameters["cordata.published_release"]]
+    # Producers publish schema versions with `publish-schema`, and `ingest` names the run that landed a batch; applying
+    # again must not take either back.
+    ignore_changes = [
+      storage_descriptor[0].columns, parameters["cordata.published_by"], parameters["cordata.published_release"], parameters["cordata.replication_run"],
+    ]
   }
 }
 

@@ -12,3 +12,8 @@ output "tables" {
   description = "The landing tables, by name: database.table and where they lie."
   value       = { for name, table in aws_glue_catalog_table.this : name => { fqn = "${table.database_name}.${table.name}", location = table.storage_descriptor[0].location } }
 }
+
+output "ingest_role_arn" {
+  description = "The role that `ingest` runs in; null without one."
+  value       = one(values(aws_iam_role.ingest)[*].arn)
+}

@@ -151,6 +151,45 @@ variable "governance_catalog_id" {
   }
 }
 
+variable "ingest" {
+  description = <<-EOT
+    Makes the role that `python -m pipeline_runtime ingest` runs in, to tell of this replication as runs; null makes none.
+    `evidence` is the domain's evidence prefix, `evidence_key_arns` keys of yours that it is encrypted with (the key that
+    `transform_jobs` makes needs no mention), `lineage_invoker_role_arn` what signs its lineage. `role_arns` may assume it,
+    of this account and existing or not: the domain's scheduler, where the orchestrator runs `ingest` itself; so may the
+    AWS `services` that run it here, such as ecs-tasks.amazonaws.com. `may_stop` is for `--stop`.
+  EOT
+  type = object({
+    evidence                 = string
+    evidence_key_arns        = optional(set(string), [])
+    lineage_invoker_role_arn = optional(string)
+    role_arns                = optional(set(string), [])
+    services                 = optional(set(string), [])
+    may_stop                 = optional(bool, false)
+  })
+  default = null
+
+  validation {
+    condition     = var.ingest == null || can(regex("^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/.*[^/]$", var.ingest.evidence))
+    error_message = "ingest.evidence is s3://bucket/prefix, without a slash at the end."
+  }
+
+  validation {
+    condition     = var.ingest == null || try(length(var.ingest.role_arns) + length(var.ingest.services), 0) > 0
+    error_message = "Say who may run `ingest`: role_arns, such as the domain's scheduler, or services, such as ecs-tasks.amazonaws.com."
+  }
+
+  validation {
+    condition     = alltrue([for arn in try(setunion(var.ingest.role_arns, compact([var.ingest.lineage_invoker_role_arn])), []) : can(regex("^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+$", arn))])
+    error_message = "Name roles by their ARNs, such as arn:aws:iam::555566667777:role/cordata-policy-scheduler; an account or * is too wide for what may start a replication."
+  }
+
+  validation {
+    condition     = alltrue([for service in try(var.ingest.services, []) : can(regex("^[a-z0-9-]+(\\.[a-z0-9-]+)*\\.amazonaws\\.com$", service))])
+    error_message = "A service is named as ecs-tasks.amazonaws.com."
+  }
+}
+
 variable "access_log_bucket" {
   description = "The bucket that S3 writes this bucket's access log to, under this bucket's name; null writes none, for accounts whose CloudTrail records reads and writes of objects."
   type        = string

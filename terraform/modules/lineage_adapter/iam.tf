@@ -157,7 +157,9 @@ data "aws_iam_policy_document" "invoker_trust" {
     condition {
       test     = "ArnLike"
       variable = "aws:PrincipalArn"
-      values   = [for job in sort(each.value.job_names) : "${local.arn}:iam::${each.value.account}:role/cordata-${each.key}-${job}"]
+      values = [
+        for role in concat(sort(each.value.job_names), each.value.ingests ? ["ingest"] : []) : "${local.arn}:iam::${each.value.account}:role/cordata-${each.key}-${role}"
+      ]
     }
   }
 

@@ -21,12 +21,14 @@ variable "executor_zip" {
 variable "domains" {
   description = <<-EOT
     The domains, by name: their account, the names of their Glue jobs, and their evidence prefix, as
-    `transform_jobs` makes them. Each gets a role to post its own lineage with, and a closer for its runs.
+    `transform_jobs` makes them. Each gets a role to post its own lineage with, and a closer for its runs. `ingests` lets
+    the role of `ingestion` that tells of the domain's replication post as well.
   EOT
   type = map(object({
     account   = string
     job_names = set(string)
     evidence  = string
+    ingests   = optional(bool, false)
   }))
 
   validation {

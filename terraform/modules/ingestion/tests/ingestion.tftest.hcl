@@ -1,4 +1,16 @@
 mock_provider "aws" {
+  mock_data "aws_caller_identity" {
+    defaults = { account_id = "555566667777" }
+  }
+  mock_data "aws_partition" {
+    defaults = { partition = "aws" }
+  }
+  mock_data "aws_region" {
+    defaults = { name = "eu-central-1" }
+  }
+  mock_resource "aws_dms_replication_task" {
+    defaults = { replication_task_arn = "arn:aws:dms:eu-central-1:555566667777:task:CLAIMS" }
+  }
   mock_resource "aws_s3_bucket" {
     defaults = { arn = "arn:aws:s3:::cordata-policy-raw-eu-central-1" }
   }
@@ -113,6 +125,124 @@ run "landed_files_are_reached_over_tls_only_and_reads_are_written_down" {
     condition     = aws_s3_bucket_logging.landing[0].target_prefix == "${aws_s3_bucket.landing.id}/"
     error_message = "under the bucket's own name"
   }
+}
+
+run "nobody_tells_of_the_replication_unless_it_is_said_who" {
+  assert {
+    condition     = length(aws_iam_role.ingest) == 0 && output.ingest_role_arn == null
+    error_message = "no role that nobody asked for"
+  }
+}
+
+run "who_tells_of_the_replication_starts_this_task_and_reads_no_row" {
+  variables {
+    ingest = {
+      evidence                 = "s3://cordata-policy-pipelines/evidence"
+      lineage_invoker_role_arn = "arn:aws:iam::222233334444:role/cordata-policy-lineage"
+      role_arns                = ["arn:aws:iam::555566667777:role/cordata-policy-scheduler"]
+    }
+  }
+
+  assert {
+    condition     = one([for statement in data.aws_iam_policy_document.ingest["this"].statement : statement.resources if contains(statement.actions, "dms:StartReplicationTask")]) == toset(["arn:aws:dms:eu-central-1:555566667777:task:CLAIMS"])
+    error_message = "its own task"
+  }
+
+  assert {
+    condition     = !anytrue([for statement in data.aws_iam_policy_document.ingest["this"].statement : contains(statement.actions, "dms:StopReplicationTask")])
+    error_message = "stopping is asked for by its own word"
+  }
+
+  assert {
+    condition = one([for statement in data.aws_iam_policy_document.ingest["this"].statement : statement.resources if contains(statement.actions, "glue:UpdateTable")]) == toset([
+      "arn:aws:glue:eu-central-1:555566667777:catalog",
+      "arn:aws:glue:eu-central-1:555566667777:database/policy_raw",
+      "arn:aws:glue:eu-central-1:555566667777:table/policy_raw/claims",
+    ])
+    error_message = "the landing tables' own Parameters"
+  }
+
+  assert {
+    condition     = !anytrue([for statement in data.aws_iam_policy_document.ingest["this"].statement : anytrue([for resource in statement.resources : startswith(resource, "arn:aws:s3:::cordata-policy-raw")])])
+    error_message = "nothing of what was landed"
+  }
+
+  assert {
+    condition     = join(",", aws_lakeformation_permissions.ingest_table["claims"].permissions) == "ALTER,DESCRIBE"
+    error_message = "nor through Lake Formation"
+  }
+
+  assert {
+    condition = [for statement in data.aws_iam_policy_document.ingest_trust["this"].statement : [one(statement.principals).identifiers, one(statement.condition).values]] == [
+      [toset(["arn:aws:iam::555566667777:root"]), tolist(["arn:aws:iam::555566667777:role/cordata-policy-scheduler"])],
+    ]
+    error_message = "the domain's scheduler, and nobody else of the account"
+  }
+}
+
+run "a_service_runs_it_for_this_account_only" {
+  variables {
+    ingest = {
+      evidence          = "s3://cordata-policy-pipelines/evidence"
+      evidence_key_arns = ["arn:aws:kms:eu-central-1:555566667777:key/1"]
+      services          = ["ecs-tasks.amazonaws.com"]
+      may_stop          = true
+    }
+  }
+
+  assert {
+    condition = [for statement in data.aws_iam_policy_document.ingest_trust["this"].statement : [one(statement.principals).identifiers, one(statement.condition).values]] == [
+      [toset(["ecs-tasks.amazonaws.com"]), tolist(["555566667777"])],
+    ]
+    error_message = "not for whoever else asks that service"
+  }
+
+  assert {
+    condition     = one([for statement in data.aws_iam_policy_document.ingest["this"].statement : statement.resources if contains(statement.actions, "dms:StopReplicationTask")]) == toset(["arn:aws:dms:eu-central-1:555566667777:task:CLAIMS"])
+    error_message = "it may stop its own task"
+  }
+
+  assert {
+    condition     = one([for statement in data.aws_iam_policy_document.ingest["this"].statement : statement.resources if statement.sid == "Keys"]) == toset(["arn:aws:kms:eu-central-1:555566667777:key/1"])
+    error_message = "the evidence's key"
+  }
+
+  assert {
+    condition     = !anytrue([for statement in data.aws_iam_policy_document.ingest["this"].statement : statement.sid == "SignLineage"])
+    error_message = "without a role that signs there is nothing to assume"
+  }
+}
+
+run "a_role_that_nobody_may_assume_is_refused" {
+  command = plan
+  variables {
+    ingest = { evidence = "s3://cordata-policy-pipelines/evidence" }
+  }
+  expect_failures = [var.ingest]
+}
+
+run "a_whole_account_may_not_tell_of_the_replication" {
+  command = plan
+  variables {
+    ingest = { evidence = "s3://cordata-policy-pipelines/evidence", role_arns = ["arn:aws:iam::555566667777:root"] }
+  }
+  expect_failures = [var.ingest]
+}
+
+run "evidence_elsewhere_than_in_s3_is_refused" {
+  command = plan
+  variables {
+    ingest = { evidence = "/var/evidence", services = ["ecs-tasks.amazonaws.com"] }
+  }
+  expect_failures = [var.ingest]
+}
+
+run "a_service_of_nobodys_is_refused" {
+  command = plan
+  variables {
+    ingest = { evidence = "s3://cordata-policy-pipelines/evidence", services = ["*"] }
+  }
+  expect_failures = [var.ingest]
 }
 
 run "a_table_without_keys_is_refused" {

@@ -90,6 +90,28 @@ run "each_domain_signs_as_its_own_role_and_speaks_for_itself" {
   }
 }
 
+run "a_domain_that_ingests_signs_for_its_replication_too" {
+  variables {
+    domains = {
+      fraud   = { account = "444455556666", job_names = ["transactions_scored_daily"], evidence = "s3://cordata-fraud-pipelines/evidence", ingests = true }
+      finance = { account = "666677778888", job_names = ["merchant_settlement_daily"], evidence = "s3://cordata-finance-pipelines/evidence" }
+    }
+  }
+
+  assert {
+    condition = one(data.aws_iam_policy_document.invoker_trust["fraud"].statement[0].condition).values == tolist([
+      "arn:aws:iam::444455556666:role/cordata-fraud-transactions_scored_daily",
+      "arn:aws:iam::444455556666:role/cordata-fraud-ingest",
+    ])
+    error_message = "its jobs, and the role that tells of its replication"
+  }
+
+  assert {
+    condition     = one(data.aws_iam_policy_document.invoker_trust["finance"].statement[0].condition).values == tolist(["arn:aws:iam::666677778888:role/cordata-finance-merchant_settlement_daily"])
+    error_message = "of a domain without one only the jobs"
+  }
+}
+
 run "a_domains_jobs_are_closed_by_its_own_closer" {
   assert {
     condition     = aws_lambda_function.closer["fraud"].environment[0].variables.CORDATA_CLOSER_ROLE_ARN == "arn:aws:iam::444455556666:role/cordata-fraud-closer"

@@ -19,6 +19,12 @@ module "ingestion" {
     secret_arn    = "arn:aws:secretsmanager:eu-central-1:555566667777:secret:claims-reader-AbCdEf"
   }
 
+  ingest = {
+    evidence                 = "s3://cordata-policy-pipelines-example/evidence"
+    lineage_invoker_role_arn = "arn:aws:iam::222233334444:role/cordata-policy-lineage"
+    role_arns                = ["arn:aws:iam::555566667777:role/cordata-policy-scheduler"]
+  }
+
   access_log_bucket = "cordata-access-logs-555566667777"
   force_destroy     = true
 
