@@ -36,18 +36,18 @@ TRANSFORM_KEY = "sandbox-key-of-dbt-in-transform-2e77c1"
 AIRFLOW_KEY = "sandbox-key-of-airflow-in-orchestration-9c40"
 
 QUEUE = "lineage-dead-letters"
+#: With the account's number after it, since buckets have one namespace in all accounts together.
 BUCKET = "lineage-dead-letters"
 SECRET = "lineage-keys"
 
 
 def adapter_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The adapter's variables in this sandbox, where `environ` does not set them itself."""
-    key = environ.get("AWS_ACCESS_KEY_ID", "")
-    account = key if len(key) == 12 and key.isdigit() else "123456789012"  # the stand-in's own default
+    account = _account(environ)
     chosen = {
         "LINEAGE_CALLERS": json.dumps({INVOKER_ROLE: list(DOMAINS), FINANCE_ROLE: ["finance"]}),
         "LINEAGE_DEAD_LETTER_QUEUE": f"{environ.get('AWS_ENDPOINT_URL', 'http://127.0.0.1:1')}/{account}/{QUEUE}",
-        "LINEAGE_DEAD_LETTER_PAYLOADS": f"s3://{BUCKET}/payloads",
+        "LINEAGE_DEAD_LETTER_PAYLOADS": f"s3://{BUCKET}-{account}/payloads",
         "LINEAGE_KEYS_SECRET": SECRET,
     }
     return {name: value for name, value in chosen.items() if name not in environ}
@@ -65,8 +65,9 @@ def provide(environ: MutableMapping[str, str] | None = None) -> None:
     s3, secrets = client("s3"), client("secretsmanager")
     region = environ.get("AWS_REGION", "us-east-1")
     where = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
-    if BUCKET not in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
-        s3.create_bucket(Bucket=BUCKET, **where)
+    bucket = f"{BUCKET}-{_account(environ)}"
+    if bucket not in {each["Name"] for each in s3.list_buckets()["Buckets"]}:
+        s3.create_bucket(Bucket=bucket, **where)
     keys = {
         "dbt-fraud": {"domains": ["fraud"], "current": DBT_KEY},
         "reporting-finance": {"domains": ["finance"], "current": REPORTING_KEY},
@@ -77,3 +78,9 @@ def provide(environ: MutableMapping[str, str] | None = None) -> None:
         secrets.create_secret(Name=SECRET, SecretString=json.dumps({"keys": keys}))
     except secrets.exceptions.ResourceExistsException:
         return
+
+
+def _account(environ: Mapping[str, str]) -> str:
+    """Whose key it is: the stand-in for AWS takes a key of 12 digits for an account, any other for its own default."""
+    key = environ.get("AWS_ACCESS_KEY_ID", "")
+    return key if len(key) == 12 and key.isdigit() else "123456789012"

@@ -49,14 +49,14 @@ class Front:
             connection.close()
 
 
-def environment(endpoint: str) -> dict[str, str]:
+def environment(endpoint: str, account: str = "999999999999") -> dict[str, str]:
     return {
         **os.environ,
         "DATAZONE_DOMAIN_ID": "dzd_sandbox",
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_REGION": "eu-central-1",
         "AWS_DEFAULT_REGION": "eu-central-1",
-        "AWS_ACCESS_KEY_ID": "999999999999",
+        "AWS_ACCESS_KEY_ID": account,
         "AWS_SECRET_ACCESS_KEY": "testing",
     }
 
@@ -66,8 +66,8 @@ def start(arguments: list[str], env: dict[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def started(endpoint: str, events: Path) -> Iterator[Front]:
-    process = start(["--port", "0", "--events", str(events)], environment(endpoint))
+def started(endpoint: str, events: Path, account: str = "999999999999") -> Iterator[Front]:
+    process = start(["--port", "0", "--events", str(events)], environment(endpoint, account))
     line = process.stdout.readline()
     port = int(re.search(r":(\d+)/lineage$", line)[1])
     yield Front(process, port, events)
@@ -124,6 +124,14 @@ def test_openlineages_default_path_is_answered_and_no_other(front):
     assert front.send("POST", "/api/v1/lineage", body, Authorization=f"Bearer {DBT_KEY}")[0] == 200
     assert front.send("POST", "/elsewhere", b"")[0] == 404
     assert front.send("GET", "/lineage")[0] == 404
+
+
+def test_each_account_of_the_stand_in_has_an_adapter_with_keys_of_its_own(front, datazone, tmp_path):
+    # The first one is in another account, and made its queue, bucket and secret there.
+    for other in started(datazone.url, tmp_path / "events", "888888888888"):
+        headers = {"Authorization": f"Bearer {DBT_KEY}"}
+        assert other.send("POST", "/api/v1/lineage", as_bytes(run_event()), **headers)[0] == 200
+        assert other.send("POST", "/api/v1/lineage", b"{", **headers)[0] == 400
 
 
 def test_retries_reach_the_emitter_as_the_lambda_answers_them(front, datazone):
