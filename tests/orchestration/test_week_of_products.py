@@ -1,7 +1,7 @@
 """A week of twenty products that depend on one another, made after an outage, with what goes wrong in such a week.
 
 All runs are real: the job's script, Spark with its listener, the adapter, DataZone's stand-in. One driver process makes
-them one after the other (see `glue_driver.py`): a run is four seconds of work there, and a JVM's start would be ten more.
+them one after the other (see `glue_driver.py`): there a run is four seconds of work, and in a JVM of its own twenty.
 """
 
 from __future__ import annotations
