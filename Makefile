@@ -20,7 +20,7 @@ DESCRIPTOR ?= domains/fraud/pipelines/transactions_scored.yml
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH SPARK_HOME
 
-.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full test-glue-6.0 test-spark tf-test kill-trials benchmark check lint types setup checkov qedro airflow dbt lock clean
+.PHONY: help run up down drift artefact adapter publish deploy-local glue-run test test-full test-glue-6.0 test-spark tf-test kill-trials benchmark check lint types setup checkov qedro airflow dbt glue-6.0 lock clean
 .DEFAULT_GOAL := help
 
 help: ## What there is
@@ -82,7 +82,7 @@ test: setup ## Everything but the long proofs: first what needs no engine, in tw
 	@$(PY) -m pytest -q -n 2 --dist loadgroup -m "not (spark or slow or terraform)"
 	@$(PY) -m pytest -q -m "(spark or terraform) and not slow"
 
-test-full: setup checkov qedro airflow dbt ## The long proofs too
+test-full: setup checkov qedro airflow dbt glue-6.0 ## The long proofs too
 	@$(PY) -m pytest -q
 	@$(MAKE) --no-print-directory test-glue-6.0
 
@@ -138,6 +138,9 @@ dbt: .cache/dbt/.installed ## Set up dbt and dbt-ol, for the proof that their li
 	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@; \
 	  exit; \
 	done; echo "dbt needs Python 3.11 to 3.13; set DBT_PYTHON=…" >&2; exit 1
+
+glue-6.0: ## Set up Glue 6.0's environment and JARs, for ENGINE=glue-6.0
+	@$(MAKE) --no-print-directory ENGINE=glue-6.0 setup
 
 lint: setup
 	@$(VENV)/bin/ruff format --check --quiet . && $(VENV)/bin/ruff check --quiet .

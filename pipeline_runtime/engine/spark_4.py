@@ -18,7 +18,7 @@ from pipeline_runtime.errors import CatalogError
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 
-__all__ = ["AS_ON_3_5", "SQLSTATE", "reader_at", "silence_query_loggers", "table_at"]
+__all__ = ["AS_ON_3_5", "SQLSTATE", "STOPPED", "reader_at", "silence_query_loggers", "table_at"]
 
 #: Settings with which 4.1 reads, binds and computes a step's SQL as 3.5 does; there they are the defaults, or unknown.
 AS_ON_3_5: Mapping[str, str] = MappingProxyType(
@@ -36,6 +36,9 @@ AS_ON_3_5: Mapping[str, str] = MappingProxyType(
 
 #: The code that 4.x ends its messages with; they are for people, and the same on both without it.
 SQLSTATE = re.compile(r" SQLSTATE: [0-9A-Z]{5}\b")
+
+#: What 4.1 says to a call that comes after its context was stopped; 3.5 says so in words.
+STOPPED = 'the return value of "org.apache.spark.sql.execution.SparkPlan.session()" is null'
 
 
 def silence_query_loggers() -> None:
@@ -58,17 +61,18 @@ def reader_at(spark: SparkSession, snapshot: int) -> DataFrameReader:
 def table_at(spark: SparkSession, name: str, snapshot: int) -> DataFrame:
     """The rows of an Iceberg table at a snapshot, in the table's current columns.
 
-    `name` is quoted. Spark 3.5 does so by itself; on 4.1 the columns are those of the snapshot's own time, so they are
-    brought to the current ones as Iceberg would: by field id. They differ only where no commit followed the change.
-    Raises CatalogError where that change is one that cannot be followed: within a struct, list or map, or a default.
+    `name` is quoted. On 3.5 Iceberg does so by itself. On 4.1 the columns are those of the snapshot's own time, which
+    differ where no commit has followed a change; those that were added, widened or dropped since are made up for here.
+    (A read without a snapshot has the current columns, but on 4.1 also the rows of commits that come later.)
+
+    Raises CatalogError on 4.1 where a column was renamed since, for Iceberg 1.11 then looks up filters by the wrong
+    name, and where one has changed within: a struct's fields, or a default.
     """
     frame = reader_at(spark, snapshot).table(name)
     if _is_3(spark):
         return frame
-    relation = frame._jdf.queryExecution().analyzed().collectLeaves().head()
-    table = relation.table().table()
-    current, schemas = table.schema(), table.schemas()
-    then = schemas.get(table.snapshot(snapshot).schemaId())
+    table = frame._jdf.queryExecution().analyzed().collectLeaves().head().table().table()
+    current, then = table.schema(), table.schemas().get(table.snapshot(snapshot).schemaId())
     if then is None or then.sameSchema(current):
         return frame
     return frame.select([_as_now(field, then.findField(field.fieldId()), name) for field in current.columns()])
@@ -78,14 +82,17 @@ def _as_now(now: Any, then: Any, table: str) -> Column:
     """A column of the snapshot's time as the table has it now; NULL where it is newer."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    renamed_only = then is not None and now.type().equals(then.type())
-    if not renamed_only and not (now.type().isPrimitiveType() and now.initialDefault() is None):
+    same = then is not None and now.type().equals(then.type())
+    renamed = then is not None and now.name() != then.name()
+    if renamed or not (same or (now.type().isPrimitiveType() and now.initialDefault() is None)):
+        how = "renamed" if renamed else "changed"
         raise CatalogError(
-            f"{table}: its column {now.name()} has changed since its last commit in a way that Spark 4 cannot read it "
-            "by; let its producer commit once (an empty append is enough)"
+            f"{table.replace('`', '')}: its column {now.name()} was {how} after its last commit, and Spark 4.1 cannot "
+            "read that commit by it; let its producer commit once more, be it without a row"
         )
-    old = F.lit(None) if then is None else F.col(quoted(then.name()))
-    return (old if renamed_only else old.cast(_spark_type(now))).alias(now.name())
+    if same:
+        return F.col(quoted(now.name()))
+    return (F.lit(None) if then is None else F.col(quoted(now.name()))).cast(_spark_type(now)).alias(now.name())
 
 
 def _spark_type(field: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline_runtime.engine.spark_4 import SQLSTATE
+from pipeline_runtime.engine.spark_4 import SQLSTATE, STOPPED
 
 __all__ = ["GONE", "failures", "is_gone", "short_message"]
 
@@ -16,7 +16,12 @@ _PLAN = re.compile(r";\n\s*[!']*\w.*", re.DOTALL)
 _ECHO = re.compile(r"\n+== SQL[ (].*", re.DOTALL)
 _STACK = re.compile(r"\n+(?:\s+at |JVM stacktrace:).*", re.DOTALL)
 #: What a JVM that was told to end says of the work it drops: Spark to its jobs, a call that came too late, Java itself.
-_ENDING = ("SparkContext was shut down", "Cannot call methods on a stopped SparkContext", "Shutdown in progress")
+_ENDING = (
+    "SparkContext was shut down",
+    "Cannot call methods on a stopped SparkContext",
+    "Shutdown in progress",
+    STOPPED,
+)
 _PYTHON_STACK = "Traceback (most recent call last)"
 #: In a Python worker's stack, the lines that are a domain's own.
 _DOMAIN_LINE = re.compile(r'File "(?P<file>[^"]*/transforms/[^"]+\.py)", line (?P<line>\d+)')

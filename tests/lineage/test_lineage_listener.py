@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -113,9 +112,10 @@ spark.stop()
 
 
 @pytest.mark.spark
-def test_reported_ol_8_the_real_listeners_events_name_our_run_as_parent(tmp_path: Path, evidence: RunEvidence) -> None:
-    jars = Path(os.environ.get("PIPELINE_RUNTIME_JARS", ROOT / ".cache" / "jars" / "glue-5.1"))
-    jar = next(jars.glob("openlineage-spark_*.jar"))
+def test_reported_ol_8_the_real_listeners_events_name_our_run_as_parent(
+    tmp_path: Path, evidence: RunEvidence, jars: list[Path]
+) -> None:
+    jar = next(jar for jar in jars if jar.name.startswith("openlineage-spark_"))
 
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, RUN, str(tmp_path), str(jar)],

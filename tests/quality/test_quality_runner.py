@@ -295,18 +295,17 @@ def test_a_pair_with_a_null_in_it_is_not_a_row_that_was_evaluated(judge):
 
 
 def test_reported_gx_5_half_a_million_failing_rows_leave_a_small_report_that_json_can_hold(spark, domain, monkeypatch):
-    from pyspark.sql import DataFrame
-
+    frames = type(spark.range(1))  # Spark 4 has a class for each kind of session
     collected = []
-    collect = DataFrame.collect
+    collect = frames.collect
 
     def counting(frame):
         rows = collect(frame)
         collected.append(len(rows))
         return rows
 
-    monkeypatch.setattr(DataFrame, "collect", counting)
-    monkeypatch.setattr(DataFrame, "toPandas", None, raising=False)
+    monkeypatch.setattr(frames, "collect", counting)
+    monkeypatch.setattr(frames, "toPandas", None, raising=False)
     frame = spark.sql(
         "SELECT id, TIMESTAMP'2024-01-01 10:00:00' AS ts, CAST(id AS DECIMAL(20,2)) AS amount FROM range(500000)"
     )
@@ -377,14 +376,12 @@ def test_a_failure_of_the_engine_is_not_a_verdict_on_the_data(spark, domain):
 
 
 @pytest.mark.parametrize("action", ["collect", "count"])
-def test_an_interrupt_is_not_taken_for_a_verdict(judge, monkeypatch, action):
-    from pyspark.sql import DataFrame
-
+def test_an_interrupt_is_not_taken_for_a_verdict(judge, spark, monkeypatch, action):
     def interrupted(frame):
         monkeypatch.undo()
         raise RunInterrupted("SIGTERM")
 
-    monkeypatch.setattr(DataFrame, action, interrupted)
+    monkeypatch.setattr(type(spark.range(1)), action, interrupted)
     with pytest.raises(RunInterrupted):
         judge("SELECT id FROM range(3)", (UNIQUE, {"column": "id"}), (BETWEEN, {"column": "id", "min_value": 0}))
 

@@ -172,7 +172,7 @@ def test_an_empty_folder_and_a_missing_one_are_an_empty_frame_with_the_pinned_co
 def test_marker_files_and_what_is_still_being_written_are_left_out(spark: Any, tmp_path: Path) -> None:
     write_parquet(tmp_path / "day" / "part-0.parquet", {"id": [1]})
     write_parquet(tmp_path / "_temporary" / "0" / "part-1.parquet", {"id": [2]})
-    for name in ("_SUCCESS", ".part-0.parquet.crc"):
+    for name in ("_SUCCESS", ".part-1.parquet.crc"):
         (tmp_path / "day" / name).write_text("not parquet")
     (tmp_path / "empty_$folder$").write_bytes(b"")
     assert rows(read(spark, tmp_path, pin(id="bigint"))) == [(1,)]

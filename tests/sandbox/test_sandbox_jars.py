@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline_runtime.glue.engines import ENGINES, GlueEngine
+from sandbox.engine import jars_list
 from sandbox.errors import SandboxError
 from sandbox.jars.fetch import ATTEMPTS, fetch, is_complete, jar_names, java_command
 
@@ -17,7 +19,6 @@ LIST = """\
   <dependency org="b" name="beta" rev="2.5.1" transitive="false"/>
 </dependencies></ivy-module>
 """
-GLUE_LIST = Path(__file__).resolve().parents[2] / "sandbox" / "jars" / "ivy-glue-5.1.xml"
 
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 
@@ -60,10 +61,12 @@ def ivy(into: Path, *attempts: Sequence[str], said: str = "", version: str = "17
     return run, made
 
 
-def test_the_list_names_exact_versions_and_the_listener() -> None:
-    names = jar_names(GLUE_LIST)
-    assert "openlineage-spark_2.12-1.53.0.jar" in names
-    assert "iceberg-spark-runtime-3.5_2.12-1.10.0.jar" in names
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+def test_each_engines_list_names_exact_versions_of_its_own_iceberg_and_listener(engine: GlueEngine) -> None:
+    names = jar_names(jars_list(engine))
+    spark = ".".join(engine.spark.split(".")[:2])
+    assert engine.listener.file in names
+    assert f"iceberg-spark-runtime-{spark}_{engine.scala}-{engine.iceberg}.jar" in names
     assert not [name for name in names if "latest" in name or "+" in name]
 
 
