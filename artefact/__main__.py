@@ -22,7 +22,7 @@ from artefact.errors import ArtefactError
 from artefact.publish import publish
 from artefact.wheels import REQUIREMENTS, lock
 from pipeline_runtime.errors import ConfigurationError
-from pipeline_runtime.glue.engines import ENGINES
+from pipeline_runtime.glue.engines import DEFAULT, ENGINES
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -67,7 +67,8 @@ def _publish(arguments: argparse.Namespace) -> None:
 def _lock() -> None:
     for engine in ENGINES.values():
         file = REQUIREMENTS / f"glue-{engine.glue}.txt"
-        file.write_text(lock(engine, ROOT / "constraints.txt"), encoding="utf-8")
+        tested = "constraints.txt" if engine.glue == DEFAULT else f"constraints-glue-{engine.glue}.txt"
+        file.write_text(lock(engine, ROOT / tested), encoding="utf-8")
         print(f"{file.relative_to(ROOT)}: Glue {engine.glue}, Python {engine.python}")
 
 

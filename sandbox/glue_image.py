@@ -25,7 +25,7 @@ def check_engine(engine: GlueEngine) -> None:
     if (python, spark) != (engine.python, engine.spark):
         raise SandboxError(
             f"Glue {engine.glue} is Spark {engine.spark} on Python {engine.python}; this environment has "
-            f"Spark {spark} on Python {python}. Run it from an environment of that engine."
+            f"Spark {spark} on Python {python}. Run it in that engine's: make glue-run ENGINE=glue-{engine.glue}"
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from artefact.errors import ArtefactError
 from artefact.pins import Pin, read_pins, wheel_pin
@@ -165,3 +166,13 @@ def test_what_goes_to_glue_is_what_the_tests_run_with() -> None:
     assert {name: pins[name] for name in shipped.keys() - decided_by_the_image} == {
         name: version for name, version in shipped.items() if name not in decided_by_the_image
     }
+
+
+def test_all_that_goes_to_glue_6_is_in_the_versions_that_its_tests_run_with() -> None:
+    tested = {
+        Pin(canonicalize_name(name), version)
+        for line in (ROOT / "constraints-glue-6.0.txt").read_text("utf-8").splitlines()
+        for name, version in [line.split("==")]
+    }
+    shipped = {Pin(pin.name, pin.version) for pin in read_pins(REQUIREMENTS / "glue-6.0.txt", ENGINES["6.0"])}
+    assert shipped - tested == set()
