@@ -58,16 +58,18 @@ def reader_at(spark: SparkSession, snapshot: int) -> DataFrameReader:
     return spark.read.option("snapshot-id" if _is_3(spark) else "versionAsOf", str(snapshot))
 
 
-def table_at(spark: SparkSession, name: str, snapshot: int) -> DataFrame:
-    """The rows of an Iceberg table at a snapshot, in the table's current columns.
+def table_at(spark: SparkSession, name: str, snapshot: int | None) -> DataFrame:
+    """The rows of an Iceberg table at a snapshot, in the table's current columns; no row for None, as before its first.
 
-    `name` is quoted. On 3.5 Iceberg does so by itself. On 4.1 the columns are those of the snapshot's own time, which
-    differ where no commit has followed a change; those that were added, widened or dropped since are made up for here.
-    (A read without a snapshot has the current columns, but on 4.1 also the rows of commits that come later.)
+    `name` is quoted. On 3.5 Iceberg brings the current columns by itself. On 4.1 they are those of the snapshot's own
+    time, which differ where no commit has followed a change: what was added, widened or dropped since is made up for
+    here. (A read without a snapshot has the current columns, but on 4.1 also the rows of commits that come later.)
 
     Raises CatalogError on 4.1 where a column was renamed since, for Iceberg 1.11 then looks up filters by the wrong
     name, and where one has changed within: a struct's fields, or a default.
     """
+    if snapshot is None:
+        return spark.table(name).where("false")  # or its first rows would be read where they come meanwhile
     frame = reader_at(spark, snapshot).table(name)
     if _is_3(spark):
         return frame

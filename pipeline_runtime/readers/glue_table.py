@@ -39,8 +39,7 @@ def _read_iceberg(spark: SparkSession, source: PinnedSource, spark_catalog: str)
     name = quoted(spark_catalog, table.identity.database, table.identity.table)
     try:
         # The table's current columns are the ones that the gate compared, not those of the snapshot's own time.
-        found = table.current_snapshot
-        frame = spark.table(name) if found is None else table_at(spark, name, found)
+        frame = table_at(spark, name, table.current_snapshot)
     except failures() as error:
         raise CatalogError(
             f"{fqn}: the Glue catalog holds it, and Spark cannot load it through {spark_catalog}: "

@@ -66,7 +66,7 @@ def rows(frame: Any) -> list[tuple[Any, ...]]:
 
 
 def test_the_pinned_columns_are_read(lake: Any, table: str) -> None:
-    frame = read_glue_table(lake, source(None), CATALOG)
+    frame = read_glue_table(lake, source(snapshot(lake, table)), CATALOG)
     assert frame.columns == ["id", "amount"]
     assert rows(frame) == [(1, Decimal("1.10")), (2, Decimal("2.20"))]
 
@@ -76,6 +76,17 @@ def test_rows_that_arrive_after_the_gate_wait_for_the_next_run(lake: Any, table:
     lake.sql(f"INSERT INTO {table} VALUES (3, 3.30)")
     assert [row[0] for row in rows(read_glue_table(lake, checked, CATALOG))] == [1, 2]
     assert [row[0] for row in rows(read_glue_table(lake, source(snapshot(lake, table)), CATALOG))] == [1, 2, 3]
+
+
+def test_the_first_rows_of_a_table_wait_for_the_next_run_too(lake: Any) -> None:
+    name = f"{CATALOG}.raw.transactions"
+    lake.sql(f"CREATE TABLE {name} (id BIGINT NOT NULL, amount DECIMAL(10,2)) USING iceberg")
+    try:
+        frame = read_glue_table(lake, source(None), CATALOG)
+        lake.sql(f"INSERT INTO {name} VALUES (1, 1.10)")
+        assert rows(frame) == []
+    finally:
+        lake.sql(f"DROP TABLE {name}")
 
 
 def test_columns_that_are_newer_than_the_last_rows_are_read_as_the_table_has_them_now(lake: Any, table: str) -> None:
