@@ -67,6 +67,9 @@ def _backfill(options: argparse.Namespace) -> int:
             codes[each.key] = backfill.run(periods, stop)
             if codes[each.key] in (2, 130) or (options.fail_fast and codes[each.key]):
                 break
+    for each, _, _ in backfills:
+        if each.key not in codes:
+            print(f"{each.key} not started")  # noqa: T201
     return next((code for code in (130, 2, 1, 3) if code in codes.values()), 0)
 
 

@@ -122,6 +122,7 @@ def test_a_refused_run_ends_all(ground: Ground) -> None:
     done = ground.backfill(MAKER, OTHER)
     assert done.returncode == 2
     assert ground.starts == ["transactions_scored"]
+    assert "policy/claims-ingest not started\n" in done.stdout
 
 
 def test_a_circle_is_refused_before_anything_is_run(ground: Ground) -> None:
