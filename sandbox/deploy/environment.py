@@ -33,6 +33,7 @@ class Environment:
     region: str
     executor_version: str
     datazone_domain_id: str
+    dag_bucket: str
     accounts: Mapping[str, str]
     domains: Mapping[str, Domain]
 

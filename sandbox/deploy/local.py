@@ -159,12 +159,13 @@ class Deployment:
             cache.mkdir(parents=True, exist_ok=True)
             os.environ.setdefault("TF_PLUGIN_CACHE_DIR", str(cache))
             os.environ.setdefault("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", "1")
-        adapter = {
-            "adapter_zip": str(self.folder / "lineage-adapter.zip"),
+        executor = {
             "executor_zip": str(self._artefact / zip_name(self.environment.executor_version)),
             "endpoint_url": self.aws.url,
         }
-        return Live(self.repository, self.aws.url, self._terraform, {"lineage_adapter": adapter}, say=_line)
+        adapter = {"adapter_zip": str(self.folder / "lineage-adapter.zip"), **executor}
+        standin = {"lineage_adapter": adapter, "freshness": executor}
+        return Live(self.repository, self.aws.url, self._terraform, standin, say=_line)
 
     @staticmethod
     def _units(live: Live, *, shared: bool) -> list[Unit]:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from pipeline_runtime.airflow.deployment import Deployment
+from pipeline_runtime.airflow.products import find_products, upstream_of
+from sandbox.deploy.environment import Environment
 from sandbox.deploy.live import Live
 from sandbox.deploy.terraform import ACCOUNTS, copy_of
 from sandbox.deploy.terragrunt import Unit, UnsupportedTerragrunt, in_order, units
@@ -28,8 +31,11 @@ def test_every_account_has_its_units(by_name: dict[str, Unit]) -> None:
         "prod/governance/policy",
         "prod/governance/lineage_adapter",
         "prod/automation/orchestrator_role",
+        "prod/automation/dag_bucket",
         *(f"prod/domains/{domain}" for domain in ("fraud", "policy", "finance")),
         *(f"prod/domains/{domain}/scheduler" for domain in ("fraud", "policy", "finance")),
+        *(f"prod/domains/{domain}/freshness" for domain in ("fraud", "policy", "finance")),
+        *(f"prod/domains/{domain}/ci" for domain in ("fraud", "policy", "finance")),
         "prod/domains/fraud/shares",
         "prod/domains/finance/links",
     }
@@ -39,6 +45,8 @@ def test_a_unit_comes_after_what_it_reads(by_name: dict[str, Unit]) -> None:
     order = [unit.name for unit in in_order(by_name.values())]
     assert order.index("prod/governance/lineage_adapter") < order.index("prod/domains/fraud")
     assert order.index("prod/domains/fraud") < order.index("prod/domains/fraud/scheduler")
+    assert order.index("prod/automation/orchestrator_role") < order.index("prod/domains/fraud/scheduler")
+    assert order.index("prod/domains/finance/scheduler") < order.index("prod/automation/dag_bucket")
     shared, linked = order.index("prod/domains/fraud/shares"), order.index("prod/domains/finance/links")
     assert shared < linked < order.index("prod/domains/finance")
 
@@ -69,6 +77,11 @@ def test_every_descriptor_of_the_samples_is_deployed_once(by_name: dict[str, Uni
     ]
     there = [path.relative_to(Path.cwd()).as_posix() for path in Path.cwd().glob("domains/*/pipelines/*.yml")]
     assert sorted(deployed) == sorted(there)
+
+
+def test_the_orchestrator_is_told_of_every_domain(by_name: dict[str, Unit], terraform_tree: Path) -> None:
+    told = by_name["prod/automation/dag_bucket"].document["inputs"]["deployments"]
+    assert set(told) == set(Environment.of(terraform_tree.parent).domains)
 
 
 def test_a_unit_has_what_it_includes_and_its_own_counts_before_that(
@@ -130,7 +143,8 @@ def test_all_units_are_applied_and_a_second_plan_finds_nothing(aws: Aws, terrafo
     for domain, database, table in (("fraud", "fraud_raw", "transactions"), ("policy", "policy_raw", "claims")):
         source(aws.client("glue", ACCOUNTS[domain]), database, table)
     anywhere = {"adapter_zip": str(tmp_path / "any.zip"), "executor_zip": str(tmp_path / "any.zip")}
-    live = Live(terraform_tree.parent, aws.endpoint, tmp_path / "work", {"lineage_adapter": anywhere})
+    standin = {"lineage_adapter": anywhere, "freshness": {"executor_zip": anywhere["executor_zip"]}}
+    live = Live(terraform_tree.parent, aws.endpoint, tmp_path / "work", standin)
     live.apply()
     assert live.changes() == {}
     jobs = aws.client("glue", ACCOUNTS["finance"]).list_jobs()["JobNames"]
@@ -138,7 +152,38 @@ def test_all_units_are_applied_and_a_second_plan_finds_nothing(aws: Aws, terrafo
     arguments = aws.client("glue", ACCOUNTS["finance"]).get_job(JobName=jobs[0])["Job"]["DefaultArguments"]
     assert arguments["--lineage-url"] == live.output("prod/governance/lineage_adapter", "lineage_url")
     assert arguments["--lineage-role-arn"] == f"arn:aws:iam::{ACCOUNTS['governance']}:role/cordata-finance-lineage"
+    the_orchestrator_has_a_job_for_every_descriptor(aws, live.output("prod/automation/dag_bucket", "bucket"))
+    each_domain_watches_its_products(aws)
     live.destroy()
+
+
+def the_orchestrator_has_a_job_for_every_descriptor(aws: Aws, bucket: str) -> None:
+    written = aws.client("s3", ACCOUNTS["automation"]).get_object(Bucket=bucket, Key="dags/deployment.json")
+    deployment = Deployment.model_validate_json(written["Body"].read())
+    jobs = deployment.by_descriptor()
+    products = find_products(Path.cwd())
+    assert {product.path: product.domain for product in products} == {
+        path: domain for path, (domain, _) in jobs.items()
+    }
+    # Whose source no other job makes starts by the clock, or never.
+    made = upstream_of(products)
+    for product in products:
+        domain, name = jobs[product.path]
+        assert (deployment.domains[domain].jobs[name].schedule is None) == (product in made)
+    for domain, its in deployment.domains.items():
+        role = aws.client("iam", ACCOUNTS[domain]).get_role(RoleName=its.role_arn.rpartition("/")[2])["Role"]
+        [statement] = role["AssumeRolePolicyDocument"]["Statement"]
+        assert statement["Principal"] == {"AWS": f"arn:aws:iam::{ACCOUNTS['automation']}:role/cordata-orchestrator"}
+
+
+def each_domain_watches_its_products(aws: Aws) -> None:
+    for domain in ("fraud", "policy", "finance"):
+        found = aws.client("lambda", ACCOUNTS[domain]).get_function(FunctionName=f"cordata-{domain}-freshness")
+        variables = found["Configuration"]["Environment"]["Variables"]
+        targets = [product.target for product in find_products(Path.cwd()) if product.domain == domain]
+        watched = json.loads(variables["CORDATA_FRESHNESS_PRODUCTS"])
+        assert [f"{each['database']}.{each['table']}" for each in watched] == targets
+        assert variables["CORDATA_OWNER_TOPIC"].endswith(f":{ACCOUNTS[domain]}:cordata-{domain}-owners")
 
 
 def source(glue: Any, database: str, table: str) -> None:

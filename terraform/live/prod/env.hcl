@@ -6,6 +6,7 @@ locals {
 
   executor_version   = "0.1.0"
   datazone_domain_id = "dzd_4x1abcdefghij"
+  dag_bucket         = "cordata-airflow-prod"
 
   accounts = {
     platform   = "111122223333"

@@ -9,9 +9,10 @@ locals {
   here    = "${data.aws_region.this.name}:${data.aws_caller_identity.this.account_id}"
   catalog = "${local.arn}:glue:${local.here}"
 
-  place    = "^s3://(?P<bucket>[^/]+)/(?P<prefix>.*[^/])/*$"
-  evidence = regex(local.place, var.evidence)
-  targets  = { for path, descriptor in local.descriptors : path => regex(local.place, descriptor.target.location) }
+  place     = "^s3://(?P<bucket>[^/]+)/(?P<prefix>.*[^/])/*$"
+  evidence  = regex(local.place, var.evidence)
+  databases = toset([for descriptor in values(local.descriptors) : descriptor.target.database])
+  targets   = { for path, descriptor in local.descriptors : path => regex(local.place, descriptor.target.location) }
 }
 
 resource "aws_iam_role" "this" {
@@ -24,6 +25,33 @@ resource "aws_iam_role_policy" "this" {
   name   = "watch"
   role   = aws_iam_role.this.id
   policy = data.aws_iam_policy_document.watch.json
+}
+
+# Lake Formation shows a table to whom it is granted, also one that is not there yet. Whoever applies this must be a data
+# lake administrator of the account.
+resource "aws_lakeformation_permissions" "database" {
+  for_each = local.databases
+
+  principal   = aws_iam_role.this.arn
+  permissions = ["DESCRIBE"]
+
+  database {
+    catalog_id = data.aws_caller_identity.this.account_id
+    name       = each.value
+  }
+}
+
+resource "aws_lakeformation_permissions" "tables" {
+  for_each = local.databases
+
+  principal   = aws_iam_role.this.arn
+  permissions = ["DESCRIBE"]
+
+  table {
+    catalog_id    = data.aws_caller_identity.this.account_id
+    database_name = each.value
+    wildcard      = true
+  }
 }
 
 data "aws_iam_policy_document" "trust" {

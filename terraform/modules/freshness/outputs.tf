@@ -4,7 +4,7 @@ output "function_name" {
 }
 
 output "role_arn" {
-  description = "The function's role, for grants in Lake Formation (DESCRIBE on the domain's databases)."
+  description = "The function's role, for grants in Lake Formation on databases beside the descriptors' (DESCRIBE on them and their tables)."
   value       = aws_iam_role.this.arn
 }
 

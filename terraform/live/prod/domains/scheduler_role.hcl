@@ -13,8 +13,14 @@ dependency "jobs" {
   config_path = ".."
 }
 
+# A trust names roles that must exist.
+dependency "orchestrator" {
+  config_path = "../../../automation/orchestrator_role"
+}
+
 inputs = {
   domain                   = local.domain
-  scheduler_principal_arns = ["arn:aws:iam::${local.env.accounts.automation}:role/cordata-orchestrator"]
+  scheduler_principal_arns = [dependency.orchestrator.outputs.role_arn]
   job_names                = dependency.jobs.outputs.job_names
+  orchestrated_jobs        = dependency.jobs.outputs.orchestrated_jobs
 }

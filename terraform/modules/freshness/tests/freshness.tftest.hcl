@@ -76,6 +76,18 @@ run "it_reads_no_row_and_writes_its_own_state_only" {
   }
 }
 
+run "lake_formation_shows_it_the_products_and_no_row" {
+  assert {
+    condition     = keys(aws_lakeformation_permissions.tables) == ["fraud_curated"] && alltrue([for grant in aws_lakeformation_permissions.tables : grant.table[0].wildcard && join(",", grant.permissions) == "DESCRIBE"])
+    error_message = "every product of the database, whether it is there already or not"
+  }
+
+  assert {
+    condition     = [for grant in aws_lakeformation_permissions.database : "${grant.database[0].name}: ${join(",", grant.permissions)}"] == ["fraud_curated: DESCRIBE"]
+    error_message = "and the database itself"
+  }
+}
+
 run "a_watch_that_fails_or_stops_is_heard_of" {
   variables {
     alarm_topic_arn = "arn:aws:sns:eu-central-1:444455556666:platform-alarms"

@@ -13,5 +13,7 @@ terraform {
 }
 
 inputs = {
+  dag_bucket_name     = local.env.dag_bucket
+  environment_name    = "cordata-${local.env.name}"
   scheduler_role_arns = { for name, domain in local.env.domains : name => "arn:aws:iam::${domain.account}:role/cordata-${name}-scheduler" }
 }

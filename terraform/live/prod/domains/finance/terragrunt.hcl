@@ -19,6 +19,7 @@ inputs = {
       name                = "merchant_settlement_daily"
       descriptor          = "domains/finance/pipelines/merchant_settlement_daily.yml"
       openlineage_enabled = true # attaches the openlineage-spark plugin
+      orchestrated        = { schedule = "30 5 * * *" }
     },
   ]
 

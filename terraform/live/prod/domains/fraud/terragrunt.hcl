@@ -14,6 +14,7 @@ inputs = {
       name                = "transactions_scored_daily"
       descriptor          = "domains/fraud/pipelines/transactions_scored.yml"
       openlineage_enabled = true # attaches the openlineage-spark plugin
+      orchestrated        = { schedule = "0 5 * * *" }
     },
   ]
 }

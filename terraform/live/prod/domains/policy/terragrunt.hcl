@@ -14,6 +14,7 @@ inputs = {
       name                = "claims_ingest_hourly"
       descriptor          = "domains/policy/pipelines/claims_ingest.yml"
       openlineage_enabled = true # attaches the openlineage-spark plugin
+      orchestrated        = { schedule = "0 * * * *" }
     },
   ]
 }

@@ -1,0 +1,9 @@
+# live/prod/domains/policy/ci/terragrunt.hcl — what policy's repository may do here, on a pull request and on merge
+
+include "root" {
+  path = find_in_parent_folders("root.hcl")
+}
+
+include "roles" {
+  path = find_in_parent_folders("ci_roles.hcl")
+}

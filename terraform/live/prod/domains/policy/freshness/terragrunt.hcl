@@ -1,0 +1,9 @@
+# live/prod/domains/policy/freshness/terragrunt.hcl — tells policy's owners when a product is late
+
+include "root" {
+  path = find_in_parent_folders("root.hcl")
+}
+
+include "freshness" {
+  path = find_in_parent_folders("freshness.hcl")
+}
