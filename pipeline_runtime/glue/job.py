@@ -46,7 +46,8 @@ class GlueJob:
 
     `descriptor` is the path in the domain's repository; `config` the s3:// prefix that `sync` writes to; `evidence`
     the s3:// prefix for the runs' evidence; both without a slash at the end. `lineage_url` is the adapter's full
-    address, None where lineage is turned off. `openlineage_enabled` attaches the Spark listener. Logs go to the groups
+    address, None where lineage is turned off. `openlineage_enabled` attaches the Spark listener, `lineage_children`
+    also sends what it saw, as child runs. Logs go to the groups
     `<log_group_prefix>/error` and `/output`, Glue's own groups where it is None.
     """
 
@@ -60,6 +61,7 @@ class GlueJob:
     evidence: str
     lineage_url: str | None
     openlineage_enabled: bool = True
+    lineage_children: bool = False
     lineage_role_arn: str | None = None
     governance_catalog: str | None = None
     owner_topic: str | None = None
@@ -86,6 +88,8 @@ class GlueJob:
         for what in ("config", "evidence"):
             if S3_PREFIX.fullmatch(getattr(self, what)) is None:
                 problems.append(f"{what} {getattr(self, what)!r} is no s3://bucket/prefix")
+        if self.lineage_children and not self.openlineage_enabled:
+            problems.append("lineage_children sends what the listener saw; it needs openlineage_enabled")
         return problems
 
     def _numbers(self) -> list[str]:
@@ -126,6 +130,7 @@ def default_arguments(job: GlueJob) -> dict[str, str]:
         "--evidence": job.evidence,
         "--lineage": None if job.lineage_url else "off",
         "--lineage-url": job.lineage_url,
+        "--lineage-children": "on" if job.lineage_children else None,
         "--lineage-role-arn": job.lineage_role_arn,
         "--governance-catalog": job.governance_catalog,
         "--owner-topic": job.owner_topic,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from pipeline_runtime.errors import ConfigurationError
 from pipeline_runtime.glue.engines import DEFAULT, ENGINES, engine_for
-from pipeline_runtime.glue.job import GlueJob, default_arguments, definition
+from pipeline_runtime.glue.job import RESERVED_SETTINGS, GlueJob, default_arguments, definition
 from pipeline_runtime.glue.received import effective_arguments, received
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +56,13 @@ def test_a_detached_listener_leaves_no_jar_and_no_setting_and_our_events_their_a
     assert "openlineage" not in json.dumps(arguments).replace("pipeline-runtime", "")
     assert arguments["--lineage-url"] == "https://lineage-adapter.cordata.internal/lineage"
     assert not received(definition(scored(openlineage_enabled=False))).listens
+
+
+def test_child_runs_are_sent_where_the_deployment_asks_and_need_the_listener(scored: Any) -> None:
+    assert "--lineage-children" not in default_arguments(scored())
+    assert default_arguments(scored(lineage_children=True))["--lineage-children"] == "on"
+    with pytest.raises(ConfigurationError, match="lineage_children sends what the listener saw; it needs"):
+        scored(lineage_children=True, openlineage_enabled=False)
 
 
 def test_lineage_turned_off_is_said_and_the_listener_gets_no_address(scored: Any) -> None:
@@ -179,13 +187,21 @@ def test_the_sandbox_runs_the_listener_and_the_iceberg_of_the_engine_table() -> 
         assert revisions[iceberg] == engine.iceberg
 
 
-def test_the_executors_own_pins_are_those_of_the_default_engine() -> None:
-    pins = dict(re.findall(r'"([a-z-]+)(?:\[\w+\])?==([^"]+)"', (ROOT / "pyproject.toml").read_text("utf-8")))
-    assert pins["pyspark"] == ENGINES[DEFAULT].spark
-    assert pins["openlineage-python"] == ENGINES[DEFAULT].listener.version
+@pytest.mark.parametrize(("extra", "version"), [("run", DEFAULT), ("run-glue-6-0", "6.0")])
+def test_the_executors_own_pins_are_those_of_the_engine(extra: str, version: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pins = dict(pin.split("==") for pin in project["optional-dependencies"][extra])
+    assert pins["pyspark"] == ENGINES[version].spark
+    assert pins["openlineage-python"] == ENGINES[version].listener.version
 
 
 def test_an_engine_is_chosen_by_its_version(scored: Any) -> None:
     assert default_arguments(replace(scored(), engine=engine_for("6.0")))["--extra-jars"].endswith(
         "openlineage-spark_2.13-1.53.0.jar"
     )
+
+
+def test_terraform_refuses_the_settings_that_the_executor_sets_itself() -> None:
+    variables = (ROOT / "terraform" / "modules" / "transform_jobs" / "variables.tf").read_text("utf-8")
+    [message] = re.findall(r"!anytrue\(\[\n(.*?)\n +\]\)", variables, re.DOTALL)
+    assert set(re.findall(r'"(spark\.[^"]+)"', message)) == set(RESERVED_SETTINGS)

@@ -68,6 +68,7 @@ locals {
         "--evidence"                        = local.evidence
         "--lineage"                         = var.lineage_url == null ? "off" : null
         "--lineage-url"                     = var.lineage_url
+        "--lineage-children"                = job.lineage_children ? "on" : null
         "--lineage-role-arn"                = var.lineage_invoker_role_arn
         "--governance-catalog"              = var.governance_catalog_id
         "--owner-topic"                     = aws_sns_topic.owners.arn

@@ -16,7 +16,7 @@ variable "repository_root" {
 variable "transform_jobs" {
   description = <<-EOT
     One job a descriptor. `descriptor` is its path in the domain's repository; `openlineage_enabled` attaches the
-    openlineage-spark listener. All else has a default: size (`worker_type`, `number_of_workers`), `glue_version`,
+    openlineage-spark listener, `lineage_children` also sends what it saw, as child runs. All else has a default: size (`worker_type`, `number_of_workers`), `glue_version`,
     `timeout` in minutes, `extra_conf` for Spark, Glue `connections`, the `secret_arns` of JDBC sources, and the
     `engine`, which can be glue only. What starts a job is one of two: `orchestrated` leaves it to the orchestrator, with
     a `schedule` (five fields of cron, UTC) where no other job makes its source, or with what it `collects` of one that
@@ -27,6 +27,7 @@ variable "transform_jobs" {
     name                = string
     descriptor          = string
     openlineage_enabled = optional(bool, true)
+    lineage_children    = optional(bool, false)
     engine              = optional(string, "glue")
     glue_version        = optional(string, "5.1")
     worker_type         = optional(string, "G.1X")
@@ -48,6 +49,11 @@ variable "transform_jobs" {
   validation {
     condition     = alltrue([for job in var.transform_jobs : can(regex("^[A-Za-z0-9_-]{1,40}$", job.name))])
     error_message = "A job's name has 1 to 40 letters, digits, _ and -: its role is named after it, and IAM allows 64 characters."
+  }
+
+  validation {
+    condition     = alltrue([for job in var.transform_jobs : job.openlineage_enabled || !job.lineage_children])
+    error_message = "lineage_children sends what the listener saw; it needs openlineage_enabled."
   }
 
   validation {
@@ -105,7 +111,7 @@ variable "transform_jobs" {
   validation {
     condition = alltrue(flatten([for job in var.transform_jobs : [for key in keys(job.extra_conf) : !anytrue([
       startswith(key, "spark.openlineage."), startswith(key, "spark.sql.catalog.glue_"), startswith(key, "spark.jars"), key == "spark.submit.pyFiles",
-      contains(["spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.parquet.outputTimestampType", "spark.sql.parquet.datetimeRebaseModeInWrite", "spark.sql.variable.substitute"], key),
+      contains(["spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.legacy.timeParserPolicy", "spark.sql.legacy.parameterSubstitution.constantsOnly", "spark.sql.parquet.outputTimestampType", "spark.sql.parquet.datetimeRebaseModeInWrite", "spark.sql.variable.substitute"], key),
     ])]]))
     error_message = "extra_conf sets what the executor sets itself; remove it."
   }

@@ -92,6 +92,36 @@ run "without_openlineage_the_jar_is_detached_and_events_still_go_out" {
   }
 }
 
+run "what_the_listener_saw_is_sent_where_a_job_asks_for_it" {
+  variables {
+    transform_jobs = [{
+      name             = "transactions_scored_daily"
+      descriptor       = "domains/fraud/pipelines/transactions_scored.yml"
+      lineage_children = true
+    }]
+  }
+
+  assert {
+    condition     = aws_glue_job.this["transactions_scored_daily"].default_arguments["--lineage-children"] == "on"
+    error_message = "the executor's own word for it"
+  }
+}
+
+run "without_the_listener_there_are_no_child_runs_to_send" {
+  command = plan
+
+  variables {
+    transform_jobs = [{
+      name                = "transactions_scored_daily"
+      descriptor          = "domains/fraud/pipelines/transactions_scored.yml"
+      openlineage_enabled = false
+      lineage_children    = true
+    }]
+  }
+
+  expect_failures = [var.transform_jobs]
+}
+
 run "glue_6_gets_the_listener_of_its_scala_and_its_own_wheels" {
   variables {
     transform_jobs = [{
