@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from pipeline_runtime.engine.spark_error import failures
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
 
@@ -35,7 +37,7 @@ def count_rows(frame: DataFrame, name: str) -> tuple[DataFrame, Callable[[], int
 def observed(spark: SparkSession, observation: Observation, metric: str) -> int | None:
     """What the first action on an observed frame found; None until one has run. No Spark job."""
     _drain(spark)
-    found = _within(1.0, lambda: observation.get)
+    found = _within(1.0, lambda: _told(observation))
     return None if found is None else found.get(metric)
 
 
@@ -114,6 +116,14 @@ def _drain(spark: SparkSession) -> None:
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_DRAIN_MILLISECONDS)
     except Py4JError:
         return
+
+
+def _told(observation: Observation) -> dict[str, Any]:
+    """Its metrics; none where Spark had no need to compute the frame, which PySpark 4.1 fails to say."""
+    try:
+        return observation.get
+    except failures():
+        return {}
 
 
 def _within(seconds: float, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:

@@ -86,6 +86,16 @@ def test_a_failed_action_counts_what_came_through_and_never_hangs(spark: Any) ->
     assert time.monotonic() - started < 15
 
 
+def test_a_frame_that_spark_need_not_compute_has_no_count(spark: Any) -> None:
+    known_empty = spark.createDataFrame([], "id bigint").where("id > 1")
+    counted, rows = count_rows(spark.range(3).where("id > 1").join(known_empty, "id"), "skipped")
+    outer, _ = count_rows(counted.where("false"), "outer")
+
+    outer.write.format("noop").mode("overwrite").save()
+
+    assert rows() in (0, None)
+
+
 def test_the_rows_of_a_folder_read_in_several_groups_are_added_up(spark, tmp_path):
     for name, rows in (("a", 7), ("b", 5)):
         spark.range(rows).write.parquet(str(tmp_path / name))
