@@ -42,7 +42,7 @@ setup: $(VENV)/.installed $(JARS)/.fetched ## Set up the virtual environment and
 	  "$$python" -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
 	    -c constraints-glue-6.0.txt -e '.[run-glue-6-0,sandbox,dev]' && touch $@; \
 	  exit; \
-	done; echo "Glue 6.0 has Python 3.13; set GLUE_6_PYTHON=…" >&2; exit 1
+	done; echo "Glue 6.0 runs on Python 3.13, and there is none here; install it, or set GLUE_6_PYTHON=…" >&2; exit 1
 
 $(JARS)/.fetched: sandbox/jars/ivy-$(ENGINE).xml $(VENV)/.installed
 	@$(PY) -m sandbox.jars.fetch --into $(JARS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -77,3 +78,23 @@ def test_make_refuses_an_engine_that_it_does_not_know() -> None:
     done = make("--dry-run", "up", "ENGINE=glue-4.0")
     assert done.returncode == 2
     assert "ENGINE=glue-4.0 is not known; there are glue-5.1 and glue-6.0" in done.stderr
+
+
+def test_make_says_which_python_is_missing_for_an_engine(tmp_path: Path) -> None:
+    copy = tmp_path / "project"
+    (copy / "sandbox").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "constraints-glue-6.0.txt"):
+        shutil.copy2(ROOT / name, copy)
+    shutil.copytree(ROOT / "sandbox" / "jars", copy / "sandbox" / "jars")
+    done = subprocess.run(
+        [str(shutil.which("make")), "setup", "ENGINE=glue-6.0"],
+        cwd=copy,
+        env={"PATH": str(tmp_path)},  # where no Python is
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "Glue 6.0 runs on Python 3.13, and there is none here; install it, or set GLUE_6_PYTHON"
+    )
