@@ -6,20 +6,10 @@ locals {
   artefact = regex(local.place, var.artefact_location)
   config   = regex(local.place, var.config)
   dags     = var.dags == null ? null : regex(local.place, var.dags)
-
-  issuer = regex("oidc-provider/(.+)$", var.oidc_provider_arn)[0]
-  branch = "repo:${var.repository}:ref:refs/heads/${var.default_branch}"
-
-  # A pull request may hold anybody's code; what is on the default branch has been reviewed.
-  subjects = {
-    check = ["repo:${var.repository}:pull_request", local.branch]
-    sync  = [local.branch]
-  }
 }
 
-data "aws_iam_policy_document" "trust" {
-  for_each = local.subjects
-
+# A pull request may hold anybody's code; what is on the default branch has been reviewed.
+data "aws_iam_policy_document" "check_trust" {
   statement {
     actions = ["sts:AssumeRoleWithWebIdentity"]
 
@@ -30,14 +20,37 @@ data "aws_iam_policy_document" "trust" {
 
     condition {
       test     = "StringEquals"
-      variable = "${local.issuer}:aud"
+      variable = "token.actions.githubusercontent.com:aud"
       values   = ["sts.amazonaws.com"]
     }
 
     condition {
       test     = "StringEquals"
-      variable = "${local.issuer}:sub"
-      values   = each.value
+      variable = "token.actions.githubusercontent.com:sub"
+      values   = ["repo:${var.repository}:pull_request", "repo:${var.repository}:ref:refs/heads/${var.default_branch}"]
+    }
+  }
+}
+
+data "aws_iam_policy_document" "sync_trust" {
+  statement {
+    actions = ["sts:AssumeRoleWithWebIdentity"]
+
+    principals {
+      type        = "Federated"
+      identifiers = [var.oidc_provider_arn]
+    }
+
+    condition {
+      test     = "StringEquals"
+      variable = "token.actions.githubusercontent.com:aud"
+      values   = ["sts.amazonaws.com"]
+    }
+
+    condition {
+      test     = "StringEquals"
+      variable = "token.actions.githubusercontent.com:sub"
+      values   = ["repo:${var.repository}:ref:refs/heads/${var.default_branch}"]
     }
   }
 }

@@ -1,7 +1,7 @@
 resource "aws_iam_role" "check" {
   name               = "cordata-${var.domain}-ci-check"
   description        = "Checks ${var.domain}'s pull requests: fetches the executor, and nothing else."
-  assume_role_policy = data.aws_iam_policy_document.trust["check"].json
+  assume_role_policy = data.aws_iam_policy_document.check_trust.json
 }
 
 resource "aws_iam_role_policy" "check" {
@@ -13,7 +13,7 @@ resource "aws_iam_role_policy" "check" {
 resource "aws_iam_role" "sync" {
   name               = "cordata-${var.domain}-ci-sync"
   description        = "Puts what ${var.domain} has merged where its jobs and the orchestrator read it."
-  assume_role_policy = data.aws_iam_policy_document.trust["sync"].json
+  assume_role_policy = data.aws_iam_policy_document.sync_trust.json
 }
 
 resource "aws_iam_role_policy" "sync" {

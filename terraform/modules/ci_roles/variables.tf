@@ -9,12 +9,12 @@ variable "domain" {
 }
 
 variable "oidc_provider_arn" {
-  description = "The account's identity provider for its CI, such as GitHub's: it says which repository and branch a run is of."
+  description = "The account's identity provider for GitHub's workflows: it says which repository and branch a run is of."
   type        = string
 
   validation {
-    condition     = can(regex("^arn:aws[a-z-]*:iam::[0-9]{12}:oidc-provider/.+$", var.oidc_provider_arn))
-    error_message = "Name the provider by its ARN, such as arn:aws:iam::444455556666:oidc-provider/token.actions.githubusercontent.com."
+    condition     = can(regex("^arn:aws[a-z-]*:iam::[0-9]{12}:oidc-provider/token\\.actions\\.githubusercontent\\.com$", var.oidc_provider_arn))
+    error_message = "Name GitHub's provider by its ARN, arn:aws:iam::444455556666:oidc-provider/token.actions.githubusercontent.com."
   }
 }
 

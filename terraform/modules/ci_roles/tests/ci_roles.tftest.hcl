@@ -18,7 +18,7 @@ variables {
 
 run "only_the_default_branch_syncs" {
   assert {
-    condition = { for condition in data.aws_iam_policy_document.trust["sync"].statement[0].condition : condition.variable => condition.values } == {
+    condition = { for condition in data.aws_iam_policy_document.sync_trust.statement[0].condition : condition.variable => condition.values } == {
       "token.actions.githubusercontent.com:aud" = tolist(["sts.amazonaws.com"])
       "token.actions.githubusercontent.com:sub" = tolist(["repo:cordata/fraud-pipelines:ref:refs/heads/main"])
     }
@@ -26,7 +26,7 @@ run "only_the_default_branch_syncs" {
   }
 
   assert {
-    condition     = contains(local.subjects.check, "repo:cordata/fraud-pipelines:pull_request") && alltrue([for statement in data.aws_iam_policy_document.check.statement : statement.actions == toset(["s3:GetObject"])])
+    condition     = contains(flatten([for condition in data.aws_iam_policy_document.check_trust.statement[0].condition : condition.values]), "repo:cordata/fraud-pipelines:pull_request") && alltrue([for statement in data.aws_iam_policy_document.check.statement : statement.actions == toset(["s3:GetObject"])])
     error_message = "a pull request fetches the executor, and nothing more"
   }
 }
@@ -83,6 +83,14 @@ run "every_branch_is_refused" {
     default_branch = "*"
   }
   expect_failures = [var.default_branch]
+}
+
+run "another_identity_provider_is_refused" {
+  command = plan
+  variables {
+    oidc_provider_arn = "arn:aws:iam::444455556666:oidc-provider/ci.example.org"
+  }
+  expect_failures = [var.oidc_provider_arn]
 }
 
 run "a_role_is_no_identity_provider" {
