@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging.handlers
 from typing import Any
 
 import pytest
@@ -30,10 +31,14 @@ def test_a_date_that_older_sparks_read_otherwise_is_an_error_and_no_silent_null(
         spark.sql("SELECT to_date('2026-8-1', 'yyyy-MM-dd')").collect()
 
 
-def test_an_error_of_a_query_is_raised_and_not_printed_too(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(failures()) as caught:
-        spark.sql("SELECT nobody FROM range(1)")
+def test_an_error_of_a_query_is_raised_and_not_logged_too(spark: Any) -> None:
+    logger, logged = logging.getLogger("SQLQueryContextLogger"), logging.handlers.BufferingHandler(capacity=10)
+    logger.addHandler(logged)
+    try:
+        with pytest.raises(failures()) as caught:
+            spark.sql("SELECT nobody FROM range(1)")
+    finally:
+        logger.removeHandler(logged)
+    assert logged.buffer == []
     assert short_message(caught.value).startswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION]")
     assert "SQLSTATE" not in short_message(caught.value)
-    printed = capfd.readouterr()
-    assert "nobody" not in printed.out + printed.err
