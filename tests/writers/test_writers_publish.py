@@ -179,13 +179,13 @@ def test_a_commit_whose_answer_is_lost_still_counts_as_published(days: Lake, mon
 
 
 def test_a_catalog_that_refuses_the_commit_fails_the_publish(days: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
     staged = days.stage(days.plan("t", "day"), batch((10, "a")))
     before = days.seen("t")
 
     def refused(*_: Any, **__: Any) -> None:
-        raise Py4JError("AccessDeniedException: not authorized to perform glue:UpdateTable")
+        raise PySparkException("AccessDeniedException: not authorized to perform glue:UpdateTable")
 
     monkeypatch.setattr(IcebergTable, "call", refused)
     with pytest.raises(WriteFailed, match=r"publishing failed, nothing was published: .*glue:UpdateTable"):
@@ -198,12 +198,12 @@ def test_a_catalog_that_refuses_the_commit_fails_the_publish(days: Lake, monkeyp
 def test_rows_that_cannot_be_dropped_from_the_branch_afterwards_are_published_all_the_same(
     days: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
     from pipeline_runtime.writers import iceberg
 
     def refused(*_: Any) -> None:
-        raise Py4JError("throttled")
+        raise PySparkException("throttled")
 
     staged = days.stage(days.plan("t", "day"), batch((10, "a")))
     monkeypatch.setattr(iceberg, "remove_batch", refused)
