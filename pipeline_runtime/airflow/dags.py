@@ -22,11 +22,11 @@ from airflow.sdk import (
     WeekWindow,
 )
 
-from pipeline_runtime.airflow.deployment import Deployment, Job, load_deployment
 from pipeline_runtime.airflow.operator import RunDescriptor
 from pipeline_runtime.airflow.periods import KEY_FORMAT
-from pipeline_runtime.airflow.products import Product, find_products, upstream_of
 from pipeline_runtime.errors import ConfigurationError
+from pipeline_runtime.scheduling.deployment import Deployment, Job, load_deployment
+from pipeline_runtime.scheduling.products import Product, find_products, upstream_of
 
 __all__ = ["dags"]
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline_runtime.airflow.deployment import load_deployment
-from pipeline_runtime.airflow.products import Product, makers_first, product_of, upstream_of
 from pipeline_runtime.backfill.attempts import run_id_of
 from pipeline_runtime.backfill.conduct import Limits, Stop, due_for, make_runs, stoppable
 from pipeline_runtime.backfill.periods import Period, moment, periods_between
@@ -25,7 +23,9 @@ from pipeline_runtime.errors import ConfigurationError, PipelineError
 from pipeline_runtime.evidence.s3 import evidence_client
 from pipeline_runtime.evidence.store import open_store
 from pipeline_runtime.lineage.settings import LineageSettings
+from pipeline_runtime.scheduling.deployment import load_deployment
 from pipeline_runtime.scheduling.job_runs import GlueJob, NotNow
+from pipeline_runtime.scheduling.products import Product, makers_first, product_of, upstream_of
 
 __all__ = ["main"]
 

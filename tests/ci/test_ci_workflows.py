@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline_runtime.airflow.products import find_products
 from pipeline_runtime.cli import COMMANDS
+from pipeline_runtime.scheduling.products import find_products
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / "docs" / "ci").glob("*.yml"))

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pipeline_runtime.airflow.deployment import load_deployment
 from pipeline_runtime.airflow.periods import key_of, nominal_time
-from pipeline_runtime.airflow.products import find_products, upstream_of
 from pipeline_runtime.airflow.runs import TaskTry
 from pipeline_runtime.errors import ConfigurationError
+from pipeline_runtime.scheduling.deployment import load_deployment
+from pipeline_runtime.scheduling.products import find_products, upstream_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -49,7 +49,7 @@ def test_the_configuration_options_hold_no_key() -> None:
 
 
 def test_the_example_of_a_deployment_is_one(tmp_path: Path) -> None:
-    from pipeline_runtime.airflow.deployment import load_deployment
+    from pipeline_runtime.scheduling.deployment import load_deployment
 
     text = (ROOT / "docs" / "orchestration.md").read_text("utf-8")
     [example] = re.findall(r"```json\n(.*?)```", text, re.DOTALL)

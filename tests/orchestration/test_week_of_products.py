@@ -18,8 +18,8 @@ from glue_front import Start
 from week import Week, deployed_week
 from week_lake import ACCOUNT, ROWS, arn
 
-from pipeline_runtime.airflow.products import find_products, makers_first
 from pipeline_runtime.closer import handler as closer
+from pipeline_runtime.scheduling.products import find_products, makers_first
 from tests.witness import iceberg_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline_runtime.airflow.deployment import Deployment
 from pipeline_runtime.glue.artefact import Artefact
 from pipeline_runtime.glue.engines import ENGINES
 from pipeline_runtime.glue.job import GlueJob, definition
+from pipeline_runtime.scheduling.deployment import Deployment
 from sandbox.deploy.terraform import ACCOUNTS
 from tests.conftest import REGION, Aws
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline_runtime.airflow.deployment import Deployment
-from pipeline_runtime.airflow.products import find_products, upstream_of
+from pipeline_runtime.scheduling.deployment import Deployment
+from pipeline_runtime.scheduling.products import find_products, upstream_of
 from sandbox.deploy.environment import Environment
 from sandbox.deploy.live import Live
 from sandbox.deploy.terraform import ACCOUNTS, copy_of

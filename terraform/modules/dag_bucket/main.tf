@@ -5,7 +5,7 @@ locals {
 
   settings = { retries = var.retries, retry_seconds = var.retry_seconds, poll_seconds = var.poll_seconds }
 
-  # `pipeline_runtime.airflow.deployment` says what may be in it, and has the defaults of what is left out.
+  # `pipeline_runtime.scheduling.deployment` says what may be in it, and has the defaults of what is left out.
   deployment = merge({ for key, value in local.settings : key => value if value != null }, {
     region = data.aws_region.this.name
     domains = {
