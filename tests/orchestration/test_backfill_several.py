@@ -20,6 +20,8 @@ from glue_front import Start, glue_front
 from pipeline_runtime.evidence.runs import EventKind, RunEvidence
 from pipeline_runtime.evidence.store import open_store
 
+pytestmark = pytest.mark.lengthy
+
 ROOT = Path(__file__).resolve().parents[2]
 STUB = Path(__file__).parent / "executor_stub.py"
 MAKER = "domains/fraud/pipelines/transactions_scored.yml"
