@@ -350,9 +350,10 @@ EXAMPLES: Mapping[str, Example] = {
             {
                 'aws_glue_catalog_table.this["policies"]',
                 'aws_lakeformation_resource_lf_tag.this["policies/sensitivity"]',
+                'aws_lakeformation_permissions.ingest_table["policies"]',
             }
         ),
-        touched=frozenset({"aws_dms_replication_task.this"}),
+        touched=frozenset({"aws_dms_replication_task.this", 'aws_iam_role_policy.ingest["this"]'}),
     ),
     "shared_tables": Example(
         owner="fraud",
