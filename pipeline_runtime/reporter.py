@@ -142,7 +142,7 @@ def as_pipeline_error(failure: BaseException) -> PipelineError:
         return failure
     if isinstance(failure, Interrupt):
         wrapped: PipelineError = RunInterrupted(f"the run was told to stop ({failure})")
-    elif isinstance(failure, ConnectionError) or is_gone(failure):
+    elif is_gone(failure):
         wrapped = EngineFailed(GONE)
     elif isinstance(failure, failures()):
         wrapped = EngineFailed(f"Spark failed: {short_message(failure)}")

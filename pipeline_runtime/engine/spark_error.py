@@ -39,7 +39,8 @@ def is_gone(error: BaseException) -> bool:
     """Whether a call into Spark never got an answer."""
     from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
-    if isinstance(error, Py4JNetworkError):
+    # PySpark 4 lets the refused connection through that 3.5 wraps.
+    if isinstance(error, Py4JNetworkError | ConnectionError):
         return True
     # Py4J reports such a call as an error "while calling", without an exception of Java's.
     return isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)

@@ -89,7 +89,7 @@ process = spark.sparkContext._gateway.proc
 threading.Timer(1, lambda: os.kill(process.pid, signal.SIGKILL)).start()
 try:
     spark.sql("SELECT java_method('java.lang.Thread', 'sleep', 600000L + id) FROM range(1)").collect()
-except failures() as failure:
+except (*failures(), ConnectionError) as failure:
     print(short_message(failure))
 """
 
