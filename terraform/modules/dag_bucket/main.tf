@@ -77,4 +77,7 @@ resource "aws_s3_object" "deployment" {
   key          = "dags/deployment.json"
   content_type = "application/json"
   content      = jsonencode(local.deployment)
+
+  # Put before the bucket keeps versions, it would be one that no destroy takes away.
+  depends_on = [aws_s3_bucket_versioning.this]
 }

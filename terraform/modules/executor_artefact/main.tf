@@ -63,4 +63,7 @@ resource "aws_s3_object" "domain_repositories" {
   key          = "${local.prefix}domain-repositories.txt"
   content_type = "text/plain"
   content      = join("", [for repository in sort(distinct(values(var.domain_repositories))) : "${repository}\n"])
+
+  # Put before the bucket keeps versions, it would be one that no destroy takes away.
+  depends_on = [aws_s3_bucket_versioning.this]
 }

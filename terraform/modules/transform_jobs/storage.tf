@@ -68,4 +68,7 @@ resource "aws_s3_object" "deployed" {
       }
     }
   })
+
+  # Put before the bucket keeps versions, it would be one that no destroy takes away.
+  depends_on = [aws_s3_bucket_versioning.this]
 }
