@@ -56,7 +56,7 @@ def _backfill(options: argparse.Namespace) -> int:
     if options.job and (len(ordered) > 1 or options.deployment):
         raise ConfigurationError("--job is one descriptor's job; with --deployment alone each descriptor has its own")
     # All are understood before any is run.
-    backfills = [(each, maker, _Backfill.of(options, each)) for each, maker in ordered]
+    backfills = [(each, maker, _Backfill.of(options, each, loaded)) for each, maker, loaded in ordered]
     codes: dict[str, int] = {}
     with stoppable() as stop:
         for each, maker, backfill in backfills:
@@ -75,28 +75,27 @@ def _backfill(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Backfill:
-    """One descriptor's share. `loaded` is what it declares, `evidence` where its runs keep theirs."""
+    """One descriptor's share. `pipeline` is `<domain>/<name>`, `evidence` where its runs keep theirs."""
 
     options: argparse.Namespace
-    loaded: LoadedDescriptor
+    pipeline: str
     evidence: str
     starter: Starter
 
     @classmethod
-    def of(cls, options: argparse.Namespace, product: Product) -> _Backfill:
-        loaded = load(Path(product.path), ANY_KINDS)
+    def of(cls, options: argparse.Namespace, product: Product, loaded: LoadedDescriptor) -> _Backfill:
         job = options.job or (_job_of(product, options.deployment) if options.deployment else None)
         if not _reads_nominal_time(loaded):
             print(  # noqa: T201
                 f"WARNING: no step of {product.key} reads :nominal_time or :nominal_date, so every run does the same",
                 file=sys.stderr,
             )
-        found = _as_job(options, job, product) if job else _here(options, loaded)
-        return cls(options, loaded, *found)
+        found = _as_job(options, job, product) if job else _here(options, product, loaded)
+        return cls(options, product.key, *found)
 
     def run(self, periods: Sequence[Period], stop: Stop) -> int:
         """Makes the runs that are missing and says what became of all; an exit code as of the command."""
-        options, pipeline = self.options, _pipeline(self.loaded)
+        options, pipeline = self.options, self.pipeline
         store = open_store(self.evidence, evidence_client)
         if len(options.descriptors) > 1:
             print(pipeline, file=sys.stderr)  # noqa: T201
@@ -125,33 +124,34 @@ class _Backfill:
         return exit_code(due, results, stopped=bool(stop.asked))
 
 
-def _makers_first(paths: Sequence[Path]) -> list[tuple[Product, Product | None]]:
+def _makers_first(paths: Sequence[Path]) -> list[tuple[Product, Product | None, LoadedDescriptor]]:
     """Each descriptor behind the one that makes its source, where that is among them, and beside it."""
-    products = [product_of(load(path, ANY_KINDS), str(path)) for path in dict.fromkeys(paths)]
+    loaded = {str(path): load(path, ANY_KINDS) for path in dict.fromkeys(paths)}
+    products = [product_of(each, path) for path, each in loaded.items()]
     makers = upstream_of(products)
-    return [(product, makers.get(product)) for product in makers_first(products)]
+    return [(product, makers.get(product), loaded[product.path]) for product in makers_first(products)]
 
 
 def _job_of(product: Product, file: Path) -> str:
     """The job that the orchestrator's deployment has for the descriptor. Raises ConfigurationError."""
     for path, (domain, job) in load_deployment(file).by_descriptor().items():
-        if domain == product.domain and Path(path).parts[-2:] == Path(product.path).absolute().parts[-2:]:
+        if domain == product.domain and _is_of(path, product):
             return job
     raise ConfigurationError(f"{file} has no job of domain {product.domain} for {product.path}")
 
 
-def _pipeline(loaded: LoadedDescriptor) -> str:
-    """`<domain>/<name>`."""
-    return f"{loaded.descriptor.metadata.domain}/{loaded.descriptor.metadata.name}"
+def _is_of(path: str, product: Product) -> bool:
+    """Whether a job's descriptor is the product's: the same file of `pipelines/`, wherever the domain lies."""
+    return Path(path).parts[-2:] == Path(product.path).absolute().parts[-2:]
 
 
-def _here(options: argparse.Namespace, loaded: LoadedDescriptor) -> tuple[str, Starter]:
+def _here(options: argparse.Namespace, product: Product, loaded: LoadedDescriptor) -> tuple[str, Starter]:
     """Where the evidence is, and runs on this machine."""
     environ = environ_of(options)
     # What a run would refuse is refused once, and not for every period.
     evidence = LineageSettings.from_environ(environ).evidence
     folder = options.logs or Path(tempfile.gettempdir()) / "pipeline-runtime-backfill"
-    logs = folder / _pipeline(loaded) / options.name
+    logs = folder / product.key / options.name
     launch = tuple(shlex.split(options.launch)) if options.launch else RUN_HERE
     return evidence, LocalStarter(loaded.path, environ, logs, launch)
 
@@ -166,7 +166,7 @@ def _as_job(options: argparse.Namespace, name: str, product: Product) -> tuple[s
     except NotNow as refusal:
         raise ConfigurationError(str(refusal)) from refusal
     runs = arguments.get("--descriptor", "")
-    if Path(runs).parts[-2:] != Path(product.path).absolute().parts[-2:]:
+    if not _is_of(runs, product):
         raise ConfigurationError(f"job {name} runs {runs or 'no descriptor'}, not {product.path}")
     evidence = options.evidence or arguments.get("--evidence") or ""
     if not evidence:
