@@ -130,7 +130,7 @@ def _lost_batches(closer: Closer, problems: list[str]) -> list[dict[str, Any]]:
     for each in lost:
         said = {"runId": each.run_id, "task": each.task, "action": Action.FAIL.value, "reason": each.reason}
         answer.append({**said, "undelivered": list(each.undelivered)})
-        sys.stdout.write(json.dumps({"level": "INFO", "message": "closer", **answer[-1]}) + "\n")
+        _log(answer[-1])
     return answer
 
 
@@ -150,7 +150,12 @@ def _close_all(closer: Closer, job_runs: Iterable[JobRun], problems: list[str]) 
             if closed.untold is not None:
                 problems.append(redact(f"run {job_run.run_id}: its owner was not told: {closed.untold}"))
         answer.append(said)
-        sys.stdout.write(json.dumps({"level": "INFO", "message": "closer", **said}) + "\n")
+        _log(said)
     if problems:
         raise CloserFailed("; ".join(problems))
     return {"runs": answer}
+
+
+def _log(said: Mapping[str, Any]) -> None:
+    """A line a run."""
+    sys.stdout.write(json.dumps({"level": "INFO", "message": "closer", **said}) + "\n")
