@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import urllib.request
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import pytest
 
 from pipeline_runtime.cli import main
 from sandbox.lineage_access import INVOKER_ROLE
+from tests.replications import play
 from tests.servers import free_port, wait_until_up
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,14 +65,7 @@ class Replication:
 
     def plays(self, *looks: dict[str, Any]) -> None:
         """What the next looks at the running task show."""
-        body = json.dumps({"ReplicationTaskArn": self.arn, "Looks": looks}).encode()
-        scope = f"AWS4-HMAC-SHA256 Credential={ACCOUNT}/20260801/{REGION}/dms/aws4_request, Signature=none"
-        headers = {
-            "X-Amz-Target": "AmazonDMSv20160101.FakeReplication",
-            "Content-Type": "application/x-amz-json-1.1",
-            "Authorization": scope,
-        }
-        urllib.request.urlopen(urllib.request.Request(self.cloud.endpoint, body, headers, method="POST")).close()
+        play(self.cloud.endpoint, self.arn, *looks)
 
     def ingest(self, *options: str, **changes: str) -> Outcome:
         given = {"task": self.arn, "domain": "policy", "database": self.database, "pause": "0.01"}
@@ -82,6 +75,17 @@ class Replication:
         code = main(["ingest", *named, *options])
         said = self.capsys.readouterr()
         return Outcome(code, said.out, said.err)
+
+    def begin(self, run_id: str, *options: str) -> subprocess.Popen[str]:
+        """An `ingest` in a process of its own, which follows the task by now."""
+        command = [sys.executable, "-m", "pipeline_runtime", "ingest", "--task", self.arn, "--domain", "policy"]
+        evidence = str(self.folder / "evidence")
+        command += ["--for", "PT5M", "--run-id", run_id, "--evidence", evidence, "--lineage-url", self.cloud.adapter]
+        process = subprocess.Popen([*command, *options], env=dict(os.environ), stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        while "start-replication" not in process.stdout.readline():
+            assert process.poll() is None
+        return process
 
     def event(self, run_id: str, kind: str = "terminal") -> dict[str, Any]:
         """The event as the evidence keeps it."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 import uuid
 from pathlib import Path
@@ -231,13 +228,7 @@ def test_a_task_that_somebody_stops_is_an_abort(replicated: Any) -> None:
 def test_sigterm_is_an_abort_and_the_replication_goes_on(replicated: Any) -> None:
     task, run = replicated("cdc"), run_id()
     task.plays({"Status": "running", "Statistics": [counted(Inserts=2)]})
-    command = [sys.executable, "-m", "pipeline_runtime", "ingest", "--task", task.arn, "--domain", "policy"]
-    evidence = str(task.folder / "evidence")
-    command += ["--for", "PT5M", "--run-id", run, "--evidence", evidence, "--lineage-url", task.cloud.adapter]
-    process = subprocess.Popen(command, env=dict(os.environ), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    while "start-replication" not in process.stdout.readline():
-        assert process.poll() is None
+    process = task.begin(run)
     time.sleep(0.5)
 
     process.send_signal(signal.SIGTERM)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,24 +22,11 @@ def counted(**counters: int) -> dict[str, Any]:
     return {"SchemaName": "public", "TableName": "claim", "TableState": "Table completed", **counters}
 
 
-def begun(task: Any, run: str) -> subprocess.Popen[str]:
-    """An `ingest` that follows its task, in a process of its own."""
-    command = [sys.executable, "-m", "pipeline_runtime", "ingest", "--task", task.arn, "--domain", "policy"]
-    evidence = str(task.folder / "evidence")
-    command += ["--for", "PT5M", "--pause", "0.05", "--run-id", run, "--evidence", evidence]
-    command += ["--lineage-url", task.cloud.adapter]
-    process = subprocess.Popen(command, env=dict(os.environ), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    while "start-replication" not in process.stdout.readline():
-        assert process.poll() is None
-    return process
-
-
 def killed(task: Any) -> str:
     """The id of a run that was killed while it followed its task."""
     run = str(uuid.uuid4())
     task.plays({"Status": "running", "Statistics": [counted(Inserts=2)]})
-    process = begun(task, run)
+    process = task.begin(run, "--pause", "0.05")
     process.kill()
     process.communicate(timeout=30)
     assert task.received(run) == ["START"]
@@ -150,7 +134,7 @@ def test_one_that_lives_and_was_taken_for_lost_does_not_count_its_batch(
 ) -> None:
     task, run = replicated("cdc"), str(uuid.uuid4())
     task.plays({"Status": "running", "Statistics": [counted(Inserts=2)]})
-    process = begun(task, run)
+    process = task.begin(run, "--pause", "0.05")
     passes_an_hour(task)
     assert swept(task, monkeypatch)[0]["runId"] == run
 

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from pipeline_runtime.cli import main
 from pipeline_runtime.closer import handler as closer
 from sandbox.fakes.datazone_store import DOMAIN_ID
 from sandbox.lineage_access import INVOKER_ROLE
+from tests.replications import play
 from tests.servers import Adapter, free_port, running_adapter, wait_until_up
 
 __all__ = ["Week", "deployed_week"]
@@ -91,7 +91,11 @@ class Week:
             }
             for table in system.tables
         ]
-        self._plays(self.tasks[system.database], {"Status": "running", "Loaded": True, "Statistics": counted})
+        play(
+            self.cloud.endpoint,
+            self.tasks[system.database],
+            {"Status": "running", "Loaded": True, "Statistics": counted},
+        )
         done = self.command(
             *("ingest", "--task", self.tasks[system.database], "--domain", system.domain),
             *("--database", system.landing, "--until-caught-up", "PT1S", "--pause", "0.1"),
@@ -157,15 +161,6 @@ class Week:
                 seen[node["id"]] = node["sourceIdentifier"]
                 ahead += [each["id"] for each in node["upstreamNodes"]]
         return set(seen.values())
-
-    def _plays(self, task: str, look: dict[str, Any]) -> None:
-        headers = {
-            "X-Amz-Target": "AmazonDMSv20160101.FakeReplication",
-            "Content-Type": "application/x-amz-json-1.1",
-            "Authorization": f"AWS4-HMAC-SHA256 Credential={ACCOUNT}/20260801/{REGION}/dms/aws4_request, Signature=x",
-        }
-        body = json.dumps({"ReplicationTaskArn": task, "Looks": [look]}).encode()
-        urllib.request.urlopen(urllib.request.Request(self.cloud.endpoint, body, headers, method="POST")).close()
 
 
 @contextmanager

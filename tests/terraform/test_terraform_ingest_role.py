@@ -11,7 +11,7 @@ import subprocess
 import sys
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from deployed_domain import environ_in, server
 
 from sandbox.deploy.terraform import ACCOUNTS, ROOT, Workspace
 from tests.conftest import REGION, Aws
+from tests.replications import play
 from tests.servers import free_port
 from tests.terraform.examples import an_ontology
 
@@ -73,7 +74,7 @@ class Replication:
         self._stop()
         self.rows += 10
         counted = {"SchemaName": "public", "TableName": "claims", "TableState": "Table completed", "Inserts": self.rows}
-        self._play({"Status": "running", "Loaded": True, "Statistics": [counted]})
+        play(self.aws.endpoint, self.task, {"Status": "running", "Loaded": True, "Statistics": [counted]})
         urllib.request.urlopen(self._authorisation("DELETE")).close()
         command = [sys.executable, "-m", "pipeline_runtime", "ingest", "--task", self.task, "--domain", "policy"]
         bounds = ["--database", "policy_raw", "--for", "PT1S", "--pause", "0.05"]
@@ -150,15 +151,6 @@ class Replication:
         asked = [{"Name": "replication-task-arn", "Values": [self.task]}]
         if dms.describe_replication_tasks(Filters=asked)["ReplicationTasks"][0]["Status"] in ("starting", "running"):
             dms.stop_replication_task(ReplicationTaskArn=self.task)
-
-    def _play(self, *looks: Mapping[str, Any]) -> None:
-        body = json.dumps({"ReplicationTaskArn": self.task, "Looks": looks}).encode()
-        headers = {
-            "X-Amz-Target": "AmazonDMSv20160101.FakeReplication",
-            "Content-Type": "application/x-amz-json-1.1",
-            "Authorization": f"AWS4-HMAC-SHA256 Credential={POLICY}/20260801/{REGION}/dms/aws4_request, Signature=none",
-        }
-        urllib.request.urlopen(urllib.request.Request(self.aws.endpoint, body, headers, method="POST")).close()
 
     def _authorisation(self, method: str) -> urllib.request.Request:
         return urllib.request.Request(f"{self.aws.endpoint}/fake/authorisation", method=method)
